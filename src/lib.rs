@@ -1,0 +1,4 @@
+//! External Secrets over many clusters: the library behind the `kubectl-eso` binary.
+
+pub mod plan;
+pub mod secret;

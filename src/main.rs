@@ -1,0 +1,2 @@
+//! `kubectl-eso`: parse, run, exit.
+fn main() {}

@@ -1,0 +1,121 @@
+//! Secret stores: one folder and one row of [`PROVIDERS`] per key under a store's `spec.provider`.
+
+pub mod error;
+
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use crate::api::external_secret::{Find, RemoteRef};
+use crate::api::push_secret::{PushData, PushRemoteRef};
+use crate::cluster::credentials::Credentials;
+use crate::secret::{SecretData, SecretValue};
+
+pub use error::ProviderError;
+
+/// What ESO writes to `status.capabilities` of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Capabilities {
+    /// Values can be read.
+    ReadOnly,
+    /// Values can be written.
+    WriteOnly,
+    /// Both.
+    ReadWrite,
+}
+
+/// A store's verdict about itself (ESO's `Validate`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Validation {
+    /// No error: the store is `Valid`, also where nothing was contacted.
+    Valid,
+    /// An error that proves nothing: `Ready=True`, reason `ValidationUnknown`.
+    Unknown(ProviderError),
+    /// An error: `Ready=False`, reason `InvalidProviderConfig`.
+    Invalid(ProviderError),
+}
+
+/// One open client of a store, acting for one namespace.
+#[async_trait]
+pub trait Provider: Send + Sync {
+    /// One value (`data[]`).
+    async fn get(&self, key: &RemoteRef) -> Result<SecretValue, ProviderError>;
+    /// All keys of one remote secret (`dataFrom[].extract`).
+    async fn get_map(&self, key: &RemoteRef) -> Result<SecretData, ProviderError>;
+    /// All remote secrets that match (`dataFrom[].find`).
+    async fn find(&self, query: &Find) -> Result<SecretData, ProviderError>;
+    /// Checks configuration and credential, as ESO does when it validates a store.
+    async fn validate(&self) -> Validation;
+    /// The writing half, where the store can be written.
+    fn writer(&self) -> Option<&dyn Writer> {
+        None
+    }
+}
+
+/// The writing half of a store (PushSecret).
+#[async_trait]
+pub trait Writer: Send + Sync {
+    /// Writes what `data` names out of `secret` (its type, labels, annotations and data, already templated).
+    async fn push(&self, secret: &PushSource, data: &PushData) -> Result<(), ProviderError>;
+    /// Deletes a remote secret or one property of it; absent is success.
+    async fn delete(&self, remote: &PushRemoteRef) -> Result<(), ProviderError>;
+    /// Whether the remote secret (or the property) exists.
+    async fn exists(&self, remote: &PushRemoteRef) -> Result<bool, ProviderError>;
+}
+
+/// The Secret a PushSecret pushes from.
+#[derive(Debug, Clone, Default)]
+pub struct PushSource {
+    /// Name of the Secret in the PushSecret's namespace (empty for a generator's output).
+    pub name: String,
+    /// Its `type`.
+    pub secret_type: Option<String>,
+    /// Its labels.
+    pub labels: std::collections::BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: std::collections::BTreeMap<String, String>,
+    /// Its data.
+    pub data: SecretData,
+}
+
+/// Which store is opened, for whom, and with whose eyes references are read.
+#[derive(Clone)]
+pub struct OpenRequest<'a> {
+    /// `SecretStore` or `ClusterSecretStore`.
+    pub store_kind: &'a str,
+    /// The store's name.
+    pub store_name: &'a str,
+    /// The namespace of the object that asks; empty when a ClusterSecretStore is validated.
+    pub namespace: &'a str,
+    /// The value under `spec.provider.<key>`.
+    pub config: &'a Value,
+    /// `spec.retrySettings`, raw.
+    pub retry: Option<&'a Value>,
+    /// Reads Secrets, ConfigMaps and ServiceAccount tokens of the cluster the store lives in.
+    pub credentials: &'a Credentials,
+}
+
+impl OpenRequest<'_> {
+    /// True for a ClusterSecretStore: its references may name a namespace.
+    pub fn is_cluster_scoped(&self) -> bool {
+        self.store_kind == "ClusterSecretStore"
+    }
+}
+
+/// Opens a client; no client state outlives the reconcile unless the provider's own cache says so.
+pub type OpenFn = for<'a> fn(OpenRequest<'a>) -> BoxFuture<'a, Result<Box<dyn Provider>, ProviderError>>;
+
+/// One row of the registry.
+pub struct Entry {
+    /// The key under `spec.provider`.
+    pub key: &'static str,
+    /// What `status.capabilities` says.
+    pub capabilities: Capabilities,
+    /// False where ESO emits `StoreUnmaintained`.
+    pub maintained: bool,
+    /// Opens a client.
+    pub open: OpenFn,
+}
+
+/// Every provider this build serves; other names ESO knows are listed in [`crate::api::secret_store`].
+pub static PROVIDERS: &[Entry] = &[];

@@ -1,0 +1,4 @@
+//! Developer commands of this repository.
+fn main() -> anyhow::Result<()> {
+    Ok(())
+}
