@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::event::{Sink, SyncEvent};
+use super::external_secret::GenericTargets;
 use super::index::Index;
 use super::objects::{NamespaceMeta, SecretEntry};
 use super::pause::Pause;
@@ -52,6 +53,8 @@ pub struct Context {
     pub index: Arc<Index>,
     /// What is remembered between passes and written nowhere.
     pub memory: Memory,
+    /// Kinds of generic targets that were found, and are watched.
+    pub generic_targets: GenericTargets,
     /// Where nothing is to be written.
     pub pause: Pause,
     /// Ends the loop.

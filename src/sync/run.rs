@@ -175,6 +175,7 @@ fn build_context(
         namespaces: Arc::default(),
         index: Arc::new(Index::default()),
         memory: Memory::default(),
+        generic_targets: super::external_secret::GenericTargets::default(),
         pause: Pause::new(settings.pause_file.clone()),
         rest,
         stop,

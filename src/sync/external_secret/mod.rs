@@ -13,6 +13,7 @@ mod sources;
 mod target;
 
 pub use fetch::EntryError;
+pub use manifest::GenericTargets;
 pub use outcome::Retry;
 
 use std::sync::Arc;
