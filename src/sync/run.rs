@@ -174,7 +174,7 @@ fn build_context(
         secrets: Arc::default(),
         namespaces: Arc::default(),
         index: Arc::new(Index::default()),
-        memory: Memory::default(),
+        memory: Arc::new(Memory::default()),
         generic_targets: super::external_secret::GenericTargets::default(),
         pause: Pause::new(settings.pause_file.clone()),
         rest,
