@@ -29,7 +29,11 @@ pub fn main() -> ProcessCode {
 
 async fn with_signals() -> ExitCode {
     let cancel = CancellationToken::new();
-    let surroundings = Surroundings { env: environment(), terminal: terminal(), cancel: cancel.clone() };
+    let surroundings = Surroundings {
+        env: environment(),
+        terminal: terminal(),
+        cancel: cancel.clone(),
+    };
     let run = cli::run(std::env::args_os().collect(), surroundings);
     tokio::pin!(run);
     let mut signals = Signals::new();
@@ -116,7 +120,11 @@ fn environment() -> Environment {
 fn terminal() -> Terminal {
     let present = |name: &str| std::env::var_os(name).is_some();
     let text = |name: &str| std::env::var(name).unwrap_or_default();
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().map(text).find(|v| !v.is_empty()).unwrap_or_default();
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .map(text)
+        .find(|v| !v.is_empty())
+        .unwrap_or_default();
     let utf8 = locale.to_ascii_lowercase().replace('-', "").contains("utf8");
     Terminal::detect(present("NO_COLOR"), text("TERM") == "dumb", utf8, present("CI"))
 }

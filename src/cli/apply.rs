@@ -12,9 +12,9 @@ use super::steps::{Writer, export};
 use crate::cluster::Cluster;
 use crate::cluster::discovery::{Served, discover};
 use crate::cluster::fanout::fan_out;
+use crate::plan::Manifest;
 use crate::plan::compare::Policy;
 use crate::plan::input::{self, Input};
-use crate::plan::Manifest;
 use crate::ui::results::Report;
 
 /// Apply stores and ExternalSecrets to many clusters
@@ -76,10 +76,14 @@ pub async fn run(session: &Session, args: ApplyArgs) -> Result<ExitCode, CliErro
     input::sort(&mut inputs);
     if args.write.export {
         let manifests: Vec<Manifest> = inputs.into_iter().map(|i| i.manifest).collect();
-        session.ui.document(&export(&manifests, false)?);
+        session.ui.document(&export(&manifests, false));
         return Ok(ExitCode::Done);
     }
-    let targets = if args.targets.is_used() { session.targets(&args.targets, None).await? } else { vec![single(session).await?] };
+    let targets = if args.targets.is_used() {
+        session.targets(&args.targets, None).await?
+    } else {
+        vec![single(session).await?]
+    };
     let many = targets.len() > 1;
     let machine = args.output.output.is_machine();
     let progress = session.ui.progress(targets.len(), "applying to");
@@ -90,7 +94,9 @@ pub async fn run(session: &Session, args: ApplyArgs) -> Result<ExitCode, CliErro
         |target| async move { to_one(session, args_ref, &target, inputs).await },
         |report| {
             if !machine {
-                session.ui.report(report, many, args_ref.write.suffix(), Some(&progress));
+                session
+                    .ui
+                    .report(report, many, args_ref.write.suffix(), Some(&progress));
             }
             progress.step();
         },
@@ -99,7 +105,14 @@ pub async fn run(session: &Session, args: ApplyArgs) -> Result<ExitCode, CliErro
     progress.finish();
     let exit = exit_of(&reports);
     if machine {
-        super::output::print(session, args.output.output, "ApplyResult", &reports, exit, args.write.suffix())?;
+        super::output::print(
+            session,
+            args.output.output,
+            "ApplyResult",
+            &reports,
+            exit,
+            args.write.suffix(),
+        )?;
     } else if many {
         session.ui.summary(&reports);
     }
@@ -110,7 +123,11 @@ pub async fn run(session: &Session, args: ApplyArgs) -> Result<ExitCode, CliErro
 async fn single(session: &Session) -> Result<Target, CliError> {
     let context = session.context()?;
     let cluster = session.connect(&context).await?;
-    Ok(Target { context, cluster: Ok(cluster), uid: None })
+    Ok(Target {
+        context,
+        cluster: Ok(cluster),
+        uid: None,
+    })
 }
 
 async fn to_one(session: &Session, args: &ApplyArgs, target: &Target, inputs: &[Input]) -> Report {
@@ -134,19 +151,33 @@ async fn to_one(session: &Session, args: &ApplyArgs, target: &Target, inputs: &[
 }
 
 /// All objects are tried; the first failure is the report's, the others are its warnings.
-async fn apply_all(session: &Session, args: &ApplyArgs, cluster: &Cluster, inputs: &[Input], report: &mut Report) -> Result<(), CliError> {
+async fn apply_all(
+    session: &Session,
+    args: &ApplyArgs,
+    cluster: &Cluster,
+    inputs: &[Input],
+    report: &mut Report,
+) -> Result<(), CliError> {
     let mut groups: Vec<&str> = inputs.iter().map(|i| i.manifest.group()).collect();
     groups.push("");
     groups.sort_unstable();
     groups.dedup();
     let served = discover(cluster, &groups).await?;
-    let writer = Writer { cluster, served: &served, write: &args.write, policy: Policy::default() };
+    let writer = Writer {
+        cluster,
+        served: &served,
+        write: &args.write,
+        policy: Policy::default(),
+    };
     let mut first = None;
     for input in inputs {
         if session.cancel.is_cancelled() {
-            return Err(CliError::failed("NotStarted", format!("stopped before {} [{}]", input.manifest.display(), cluster.context))
-                .cause("the run was interrupted")
-                .hint("run the same command again"));
+            return Err(CliError::failed(
+                "NotStarted",
+                format!("stopped before {} [{}]", input.manifest.display(), cluster.context),
+            )
+            .cause("the run was interrupted")
+            .hint("run the same command again"));
         }
         match apply_input(session, args, &writer, &served, input.clone(), report).await {
             Ok(()) => {}
@@ -157,10 +188,22 @@ async fn apply_all(session: &Session, args: &ApplyArgs, cluster: &Cluster, input
     first.map_or(Ok(()), Err)
 }
 
-async fn apply_input(session: &Session, args: &ApplyArgs, writer: &Writer<'_>, served: &Served, mut input: Input, report: &mut Report) -> Result<(), CliError> {
+async fn apply_input(
+    session: &Session,
+    args: &ApplyArgs,
+    writer: &Writer<'_>,
+    served: &Served,
+    mut input: Input,
+    report: &mut Report,
+) -> Result<(), CliError> {
     let cluster = writer.cluster;
     let namespaced = fit_version(served, &mut input.manifest, cluster)?;
-    input::settle_namespace(&mut input, namespaced, session.explicit_namespace.as_deref(), &cluster.namespace)?;
+    input::settle_namespace(
+        &mut input,
+        namespaced,
+        session.explicit_namespace.as_deref(),
+        &cluster.namespace,
+    )?;
     if let Some(namespace) = input.manifest.namespace().map(str::to_owned) {
         ensure_namespace(args, writer, &namespace, report).await?;
     }
@@ -175,37 +218,70 @@ fn fit_version(served: &Served, manifest: &mut Manifest, cluster: &Cluster) -> R
     }
     let versions = served.versions_of(manifest.group(), manifest.kind());
     let failed = |cause: String, hint: String| {
-        CliError::failed("KindMissing", format!("cannot apply {} [{}]", manifest.display(), cluster.context)).cause(cause).hint(hint)
+        CliError::failed(
+            "KindMissing",
+            format!("cannot apply {} [{}]", manifest.display(), cluster.context),
+        )
+        .cause(cause)
+        .hint(hint)
     };
     let Some(version) = versions.first().copied() else {
         return Err(failed(
-            format!("the cluster does not serve {} in group {:?}", manifest.kind(), manifest.group()),
+            format!(
+                "the cluster does not serve {} in group {:?}",
+                manifest.kind(),
+                manifest.group()
+            ),
             if manifest.group().ends_with("external-secrets.io") {
-                format!("install the CRDs: kubectl eso crds --apply --contexts {}", super::error::quoted(&cluster.context))
+                format!(
+                    "install the CRDs: kubectl eso crds --apply --contexts {}",
+                    super::error::quoted(&cluster.context)
+                )
             } else {
-                format!("kubectl --context {} api-resources", super::error::quoted(&cluster.context))
+                format!(
+                    "kubectl --context {} api-resources",
+                    super::error::quoted(&cluster.context)
+                )
             },
         ));
     };
     // Only our own group is known to be the same in its versions.
     if manifest.group() != "external-secrets.io" {
-        return Err(failed(format!("{} is served as {}", manifest.kind(), versions.join(", ")), "change apiVersion in the file".to_owned()));
+        return Err(failed(
+            format!("{} is served as {}", manifest.kind(), versions.join(", ")),
+            "change apiVersion in the file".to_owned(),
+        ));
     }
     let version = version.to_owned();
     manifest.set_version(&version);
-    Ok(served.resource(manifest.api_version(), manifest.kind()).is_some_and(|(_, n)| *n))
+    Ok(served
+        .resource(manifest.api_version(), manifest.kind())
+        .is_some_and(|(_, n)| *n))
 }
 
-async fn ensure_namespace(args: &ApplyArgs, writer: &Writer<'_>, namespace: &str, report: &mut Report) -> Result<(), CliError> {
-    let known = report.objects.iter().any(|o| o.object == format!("namespace/{namespace}"));
+async fn ensure_namespace(
+    args: &ApplyArgs,
+    writer: &Writer<'_>,
+    namespace: &str,
+    report: &mut Report,
+) -> Result<(), CliError> {
+    let known = report
+        .objects
+        .iter()
+        .any(|o| o.object == format!("namespace/{namespace}"));
     if known || super::upstream::namespace_exists(writer.cluster, namespace).await? {
         return Ok(());
     }
     if !args.create_namespace {
-        return Err(CliError::failed("NotFound", format!("namespace {namespace:?} does not exist [{}]", writer.cluster.context))
-            .cause("objects of the input belong into it")
-            .hint("pass --create-namespace"));
+        return Err(CliError::failed(
+            "NotFound",
+            format!("namespace {namespace:?} does not exist [{}]", writer.cluster.context),
+        )
+        .cause("objects of the input belong into it")
+        .hint("pass --create-namespace"));
     }
-    report.objects.push(writer.apply(crate::plan::bootstrap::namespace(namespace)).await?);
+    report
+        .objects
+        .push(writer.apply(crate::plan::bootstrap::namespace(namespace)).await?);
     Ok(())
 }

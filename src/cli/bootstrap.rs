@@ -70,12 +70,24 @@ pub async fn run(session: &Session, args: BootstrapArgs) -> Result<ExitCode, Cli
     let cluster = session.upstream().await?;
     let found = upstream::find(cluster, &args.upstream).await?;
     let served = discover(&found.cluster, &["", "rbac.authorization.k8s.io"]).await?;
-    let policy = Policy { require_label: true, adopt: args.adopt, recreate: args.recreate };
-    let writer = Writer { cluster: &found.cluster, served: &served, write: &args.write, policy };
-    let spec = Spec { namespace: found.data_namespace.clone(), secrets: wanted_secrets(&writer, &args, &found, &served).await? };
+    let policy = Policy {
+        require_label: true,
+        adopt: args.adopt,
+        recreate: args.recreate,
+    };
+    let writer = Writer {
+        cluster: &found.cluster,
+        served: &served,
+        write: &args.write,
+        policy,
+    };
+    let spec = Spec {
+        namespace: found.data_namespace.clone(),
+        secrets: wanted_secrets(&writer, &args, &found, &served).await?,
+    };
     let manifests = objects(&spec);
     if args.write.export || (args.write.mode() == super::global::DryRun::Client && args.output.output == Output::Yaml) {
-        session.ui.document(&export(&manifests, false)?);
+        session.ui.document(&export(&manifests, false));
         return Ok(ExitCode::Done);
     }
     let mut report = Report {
@@ -97,16 +109,29 @@ pub async fn run(session: &Session, args: BootstrapArgs) -> Result<ExitCode, Cli
 }
 
 /// The names typed, or those an earlier run chose: a rerun never widens by itself.
-async fn wanted_secrets(writer: &Writer<'_>, args: &BootstrapArgs, found: &Upstream, served: &Served) -> Result<Option<Vec<String>>, CliError> {
+async fn wanted_secrets(
+    writer: &Writer<'_>,
+    args: &BootstrapArgs,
+    found: &Upstream,
+    served: &Served,
+) -> Result<Option<Vec<String>>, CliError> {
     if args.all_secrets {
         return Ok(None);
     }
     if !args.secrets.is_empty() {
         return Ok(Some(args.secrets.clone()));
     }
-    let resource = served.resource("rbac.authorization.k8s.io/v1", "Role").map(|(r, _)| r.clone());
+    let resource = served
+        .resource("rbac.authorization.k8s.io/v1", "Role")
+        .map(|(r, _)| r.clone());
     let Some(resource) = resource else { return Ok(None) };
-    let live = crate::cluster::observe::get(writer.cluster, &resource, Some(&found.data_namespace), crate::plan::names::READER_ROLE).await?;
+    let live = crate::cluster::observe::get(
+        writer.cluster,
+        &resource,
+        Some(&found.data_namespace),
+        crate::plan::names::READER_ROLE,
+    )
+    .await?;
     Ok(match live.as_ref().map(scope_of_role) {
         Some(Scope::Names(names)) => Some(names),
         _ => None,
@@ -123,9 +148,18 @@ async fn apply_all(writer: &Writer<'_>, manifests: Vec<Manifest>, outcomes: &mut
 fn finish(session: &Session, args: &BootstrapArgs, report: Report) -> Result<ExitCode, CliError> {
     let reports = [report];
     let exit = exit_of(&reports);
-    super::output::print(session, args.output.output, "BootstrapResult", &reports, exit, args.write.suffix())?;
+    super::output::print(
+        session,
+        args.output.output,
+        "BootstrapResult",
+        &reports,
+        exit,
+        args.write.suffix(),
+    )?;
     if exit == ExitCode::Done && args.write.mode() == super::global::DryRun::None && !args.output.output.is_machine() {
-        session.ui.note("next: kubectl eso distribute-token --contexts A,B --with-store");
+        session
+            .ui
+            .note("next: kubectl eso distribute-token --contexts A,B --with-store");
     }
     Ok(exit)
 }

@@ -10,7 +10,12 @@ use crate::cluster::kubeconfig::nearest;
 ///
 /// # Errors
 /// An item that matches nothing, with the nearest names; nothing chosen at all.
-pub fn resolve(args: &TargetArgs, from_file: &[String], all: &[String], upstream: Option<&str>) -> Result<Vec<String>, CliError> {
+pub fn resolve(
+    args: &TargetArgs,
+    from_file: &[String],
+    all: &[String],
+    upstream: Option<&str>,
+) -> Result<Vec<String>, CliError> {
     let mut chosen: Vec<String> = Vec::new();
     let mut add = |name: &String| {
         if !chosen.contains(name) {
@@ -20,7 +25,12 @@ pub fn resolve(args: &TargetArgs, from_file: &[String], all: &[String], upstream
     if args.all_contexts {
         all.iter().filter(|n| Some(n.as_str()) != upstream).for_each(&mut add);
     }
-    for item in args.contexts.iter().flat_map(|list| split(list, all)).chain(from_file.iter().cloned()) {
+    for item in args
+        .contexts
+        .iter()
+        .flat_map(|list| split(list, all))
+        .chain(from_file.iter().cloned())
+    {
         let found = matching(&item, all)?;
         if found.is_empty() {
             return Err(unknown(&item, all));
@@ -46,7 +56,10 @@ pub fn resolve(args: &TargetArgs, from_file: &[String], all: &[String], upstream
 
 /// One context per line, `#` starts a comment.
 pub fn lines(text: &str) -> Vec<String> {
-    text.lines().map(|l| l.split('#').next().unwrap_or_default().trim().to_owned()).filter(|l| !l.is_empty()).collect()
+    text.lines()
+        .map(|l| l.split('#').next().unwrap_or_default().trim().to_owned())
+        .filter(|l| !l.is_empty())
+        .collect()
 }
 
 /// A whole value that is a context name wins before any splitting: names such as `arn:…:cluster/x` hold anything.
@@ -54,7 +67,11 @@ fn split(list: &str, all: &[String]) -> Vec<String> {
     if all.iter().any(|n| n == list) {
         return vec![list.to_owned()];
     }
-    list.split(',').map(str::trim).filter(|i| !i.is_empty()).map(str::to_owned).collect()
+    list.split(',')
+        .map(str::trim)
+        .filter(|i| !i.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn matching(item: &str, all: &[String]) -> Result<Vec<String>, CliError> {
@@ -66,8 +83,10 @@ fn matching(item: &str, all: &[String]) -> Result<Vec<String>, CliError> {
         _ if item.contains(['*', '?']) => glob(item),
         _ => return Ok(Vec::new()),
     };
-    let regex = Regex::new(&pattern)
-        .map_err(|e| CliError::usage(format!("{item:?} is not a usable pattern")).cause(crate::cluster::error::one_line(&e.to_string())))?;
+    let regex = Regex::new(&pattern).map_err(|e| {
+        CliError::usage(format!("{item:?} is not a usable pattern"))
+            .cause(crate::cluster::error::one_line(&e.to_string()))
+    })?;
     Ok(all.iter().filter(|n| regex.is_match(n)).cloned().collect())
 }
 
@@ -86,10 +105,17 @@ fn glob(pattern: &str) -> String {
 
 fn unknown(item: &str, all: &[String]) -> CliError {
     let near = nearest(item, all);
-    let cause = if near.is_empty() { "the kubeconfig has no contexts".to_owned() } else { format!("the nearest names are {}", near.join(", ")) };
-    CliError { reason: "UnknownContext".to_owned(), ..CliError::usage(format!("context {item:?} does not exist")) }
-        .cause(cause)
-        .hint("kubectl config get-contexts")
+    let cause = if near.is_empty() {
+        "the kubeconfig has no contexts".to_owned()
+    } else {
+        format!("the nearest names are {}", near.join(", "))
+    };
+    CliError {
+        reason: "UnknownContext".to_owned(),
+        ..CliError::usage(format!("context {item:?} does not exist"))
+    }
+    .cause(cause)
+    .hint("kubectl config get-contexts")
 }
 
 #[cfg(test)]
@@ -98,7 +124,9 @@ mod tests {
     use crate::cli::global::TargetArgs;
 
     fn names(contexts: &[&str], exclude: &[&str]) -> Result<Vec<String>, String> {
-        let all: Vec<String> = ["hub", "prod-eu", "prod-us", "arn:aws:eks:eu:1:cluster/x", "a,b"].map(str::to_owned).to_vec();
+        let all: Vec<String> = ["hub", "prod-eu", "prod-us", "arn:aws:eks:eu:1:cluster/x", "a,b"]
+            .map(str::to_owned)
+            .to_vec();
         let args = TargetArgs {
             contexts: contexts.iter().map(|c| (*c).to_owned()).collect(),
             exclude_contexts: exclude.iter().map(|c| (*c).to_owned()).collect(),

@@ -17,8 +17,8 @@ use crate::cluster::token::{self, Issued};
 use crate::cluster::{Cluster, Reason};
 use crate::plan::compare::{Policy, is_ours};
 use crate::plan::distribute::{
-    Anchor, Due, Scope, TokenRecord, TokenState, anchor, ca_config_map, due, identity, identity_name, next_generation, record_of,
-    retirable, scope_of, token_secret,
+    Anchor, Due, Scope, TokenRecord, TokenState, anchor, ca_config_map, due, identity, identity_name, next_generation,
+    record_of, retirable, scope_of, token_secret,
 };
 use crate::plan::names::{CA_CONFIG_MAP, IDENTITY_NAMESPACE, READER_ROLE, STORE, TOKEN_SECRET};
 use crate::plan::{Action, Delete, Manifest, Outcome, Step, stores};
@@ -82,7 +82,12 @@ impl Hub<'_> {
     }
 
     fn upstream_writer(&self) -> Writer<'_> {
-        Writer { cluster: &self.upstream.cluster, served: self.served, write: &self.wish.write, policy: self.wish.policy }
+        Writer {
+            cluster: &self.upstream.cluster,
+            served: self.served,
+            write: &self.wish.write,
+            policy: self.wish.policy,
+        }
     }
 
     fn is_dry(&self) -> bool {
@@ -110,14 +115,36 @@ impl Hub<'_> {
         report
     }
 
-    async fn transact(&self, cluster: &Cluster, target: &Target, cid: &str, namespace: &str, report: &mut Report) -> Result<(), CliError> {
+    async fn transact(
+        &self,
+        cluster: &Cluster,
+        target: &Target,
+        cid: &str,
+        namespace: &str,
+        report: &mut Report,
+    ) -> Result<(), CliError> {
         let seen = self.look(cluster, cid, namespace, report).await?;
-        let downstream = Writer { cluster, served: &seen.served, write: &self.wish.write, policy: self.wish.policy };
+        let downstream = Writer {
+            cluster,
+            served: &seen.served,
+            write: &self.wish.write,
+            policy: self.wish.policy,
+        };
         self.ensure_identity(target, cid, report).await?;
         let place = format!("{namespace}/{TOKEN_SECRET}");
-        let anchors: Vec<Anchor> = self.anchors.iter().filter(|(id, _)| id == cid).map(|(_, a)| a.clone()).collect();
+        let anchors: Vec<Anchor> = self
+            .anchors
+            .iter()
+            .filter(|(id, _)| id == cid)
+            .map(|(_, a)| a.clone())
+            .collect();
         let accepted = self.accepted(&seen, cid).await?;
-        let state = TokenState { record: seen.record.as_ref(), anchors: &anchors, hub: &self.upstream.uid, accepted };
+        let state = TokenState {
+            record: seen.record.as_ref(),
+            anchors: &anchors,
+            hub: &self.upstream.uid,
+            accepted,
+        };
         let verdict = due(&state, now(), self.wish.min_remaining, self.wish.force);
         self.apply_ca(&downstream, cid, namespace, report).await?;
         let record = if verdict == Due::No {
@@ -136,32 +163,62 @@ impl Hub<'_> {
 
     /// Reads everything downstream before the first write, so that a refusal leaves nothing half done.
     async fn look(&self, cluster: &Cluster, cid: &str, namespace: &str, report: &mut Report) -> Result<Seen, CliError> {
-        let groups: &[&str] = if self.wish.store.is_some() { &["", "external-secrets.io"] } else { &[""] };
+        let groups: &[&str] = if self.wish.store.is_some() {
+            &["", "external-secrets.io"]
+        } else {
+            &[""]
+        };
         let served = discover(cluster, groups).await?;
-        let writer = Writer { cluster, served: &served, write: &self.wish.write, policy: self.wish.policy };
+        let writer = Writer {
+            cluster,
+            served: &served,
+            write: &self.wish.write,
+            policy: self.wish.policy,
+        };
         if !super::upstream::namespace_exists(cluster, namespace).await? {
             if !self.wish.create_namespace {
-                return Err(CliError::failed("NotFound", format!("namespace {namespace:?} does not exist [{}]", cluster.context))
-                    .cause("the credential and the store go into this namespace")
-                    .hint("pass --create-namespace, or another namespace with -n"));
+                return Err(CliError::failed(
+                    "NotFound",
+                    format!("namespace {namespace:?} does not exist [{}]", cluster.context),
+                )
+                .cause("the credential and the store go into this namespace")
+                .hint("pass --create-namespace, or another namespace with -n"));
             }
-            report.objects.push(writer.apply(crate::plan::bootstrap::namespace(namespace)).await?);
+            report
+                .objects
+                .push(writer.apply(crate::plan::bootstrap::namespace(namespace)).await?);
         }
         let token = writer.observe(&token_secret(namespace, cid, None, None)).await?;
         let ca = writer.observe(&ca_config_map(namespace, cid, "")).await?;
-        for (found, name) in [(&token, format!("secret/{TOKEN_SECRET}")), (&ca, format!("configmap/{CA_CONFIG_MAP}"))] {
+        for (found, name) in [
+            (&token, format!("secret/{TOKEN_SECRET}")),
+            (&ca, format!("configmap/{CA_CONFIG_MAP}")),
+        ] {
             if found.as_ref().is_some_and(|f| !is_ours(f)) && !self.wish.policy.adopt {
-                return Err(CliError::failed("Conflict", format!("cannot write {name} in namespace {namespace:?} [{}]", cluster.context))
-                    .cause("it exists and was not made by kubectl-eso")
-                    .hint("--adopt takes it over; another namespace is chosen with -n"));
+                return Err(CliError::failed(
+                    "Conflict",
+                    format!("cannot write {name} in namespace {namespace:?} [{}]", cluster.context),
+                )
+                .cause("it exists and was not made by kubectl-eso")
+                .hint("--adopt takes it over; another namespace is chosen with -n"));
             }
         }
         if let Some(scope) = &self.wish.store {
             let kind = store_manifest(self.upstream, cid, namespace, scope).kind().to_owned();
             if served.versions_of("external-secrets.io", &kind).is_empty() {
-                return Err(CliError::failed("KindMissing", format!("cannot apply {}.external-secrets.io/{STORE} [{}]", kind.to_lowercase(), cluster.context))
-                    .cause("the cluster does not serve the CRDs of External Secrets")
-                    .hint(format!("kubectl eso crds --apply --contexts {}", super::error::quoted(&cluster.context))));
+                return Err(CliError::failed(
+                    "KindMissing",
+                    format!(
+                        "cannot apply {}.external-secrets.io/{STORE} [{}]",
+                        kind.to_lowercase(),
+                        cluster.context
+                    ),
+                )
+                .cause("the cluster does not serve the CRDs of External Secrets")
+                .hint(format!(
+                    "kubectl eso crds --apply --contexts {}",
+                    super::error::quoted(&cluster.context)
+                )));
             }
         }
         let record = token.as_ref().filter(|t| is_ours(t)).and_then(record_of);
@@ -175,7 +232,8 @@ impl Hub<'_> {
         let writer = self.upstream_writer();
         let data = &self.upstream.data_namespace;
         let name = identity_name(cid);
-        let binding = crate::plan::bootstrap::role_binding(data, &name, READER_ROLE, (IDENTITY_NAMESPACE, &name), Some(cid));
+        let binding =
+            crate::plan::bootstrap::role_binding(data, &name, READER_ROLE, (IDENTITY_NAMESPACE, &name), Some(cid));
         let role = crate::plan::bootstrap::role(data, &name, &json!([]), Some(cid));
         let (live_binding, live_role) = (writer.observe(&binding).await?, writer.observe(&role).await?);
         let kept = scope_of(live_binding.as_ref(), live_role.as_ref(), cid);
@@ -188,9 +246,15 @@ impl Hub<'_> {
             let live = match manifest.kind() {
                 "RoleBinding" => live_binding.clone(),
                 "Role" => live_role.clone(),
-                _ => self.accounts.iter().find(|a| a.pointer("/metadata/name").and_then(Value::as_str) == Some(manifest.name())).cloned(),
+                _ => self
+                    .accounts
+                    .iter()
+                    .find(|a| a.pointer("/metadata/name").and_then(Value::as_str) == Some(manifest.name()))
+                    .cloned(),
             };
-            report.objects.push(writer.execute(&Step::apply(manifest, live, self.wish.policy)).await?);
+            report
+                .objects
+                .push(writer.execute(&Step::apply(manifest, live, self.wish.policy)).await?);
         }
         Ok(())
     }
@@ -200,7 +264,9 @@ impl Hub<'_> {
         if seen.record.is_none() || self.is_dry() {
             return Ok(None);
         }
-        let Some(token) = seen.token.as_ref().and_then(stored_token) else { return Ok(Some(false)) };
+        let Some(token) = seen.token.as_ref().and_then(stored_token) else {
+            return Ok(Some(false));
+        };
         let visitor = Visitor {
             url: &self.upstream.address.url,
             ca_pem: self.upstream.ca.pem.as_deref(),
@@ -214,15 +280,31 @@ impl Hub<'_> {
         }
     }
 
-    async fn apply_ca(&self, downstream: &Writer<'_>, cid: &str, namespace: &str, report: &mut Report) -> Result<(), CliError> {
+    async fn apply_ca(
+        &self,
+        downstream: &Writer<'_>,
+        cid: &str,
+        namespace: &str,
+        report: &mut Report,
+    ) -> Result<(), CliError> {
         if let Some(pem) = &self.upstream.ca.pem {
-            report.objects.push(downstream.apply(ca_config_map(namespace, cid, pem)).await?);
+            report
+                .objects
+                .push(downstream.apply(ca_config_map(namespace, cid, pem)).await?);
         }
         Ok(())
     }
 
     /// New anchor, new token, proof, token Secret; a token that does not arrive takes its anchor with it.
-    async fn renew(&self, downstream: &Writer<'_>, cid: &str, generation: u64, place: &str, seen: &Seen, report: &mut Report) -> Result<TokenRecord, CliError> {
+    async fn renew(
+        &self,
+        downstream: &Writer<'_>,
+        cid: &str,
+        generation: u64,
+        place: &str,
+        seen: &Seen,
+        report: &mut Report,
+    ) -> Result<TokenRecord, CliError> {
         let account = self.account(cid);
         let namespace = place.split('/').next().unwrap_or_default();
         let marker = anchor(&account.0, cid, generation, place);
@@ -230,16 +312,37 @@ impl Hub<'_> {
             return self.pretend(downstream, cid, generation, &marker, (namespace, seen), report);
         }
         let upstream = self.upstream_writer();
-        let made = upstream.execute(&Step::apply(marker.clone(), None, self.wish.policy)).await?;
-        report.objects.push(Outcome { action: Action::Created, ..made });
+        let made = upstream
+            .execute(&Step::apply(marker.clone(), None, self.wish.policy))
+            .await?;
+        report.objects.push(Outcome {
+            action: Action::Created,
+            ..made
+        });
         let live = upstream.observe(&marker).await?;
-        let uid = live.as_ref().and_then(|l| l.pointer("/metadata/uid")).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let written = self.issue_and_write(downstream, cid, (generation, &marker, &uid), (namespace, seen), report).await;
+        let uid = live
+            .as_ref()
+            .and_then(|l| l.pointer("/metadata/uid"))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        let written = self
+            .issue_and_write(downstream, cid, (generation, &marker, &uid), (namespace, seen), report)
+            .await;
         if written.is_err() {
             // The old token, if there was one, is untouched and stays valid.
-            let gone = Step::Delete(delete_anchor(&account.0, marker.name(), &uid, "its token never reached the downstream"));
+            let gone = Step::Delete(delete_anchor(
+                &account.0,
+                marker.name(),
+                &uid,
+                "its token never reached the downstream",
+            ));
             if let Err(e) = upstream.execute(&gone).await {
-                report.warnings.push(format!("could not remove {}: {}; the next run does", gone.display(), e.what));
+                report.warnings.push(format!(
+                    "could not remove {}: {}; the next run does",
+                    gone.display(),
+                    e.what
+                ));
             }
         }
         written
@@ -263,9 +366,14 @@ impl Hub<'_> {
             hub: self.upstream.uid.clone(),
         };
         let secret = token_secret(namespace, cid, Some(&record), Some(issued.token.as_str()));
-        let outcome = downstream.execute(&Step::apply(secret, seen.token.clone(), self.wish.policy)).await?;
+        let outcome = downstream
+            .execute(&Step::apply(secret, seen.token.clone(), self.wish.policy))
+            .await?;
         report.objects.push(outcome);
-        report.notes.push(format!("token of generation {generation} expires at {}", record.expires_at));
+        report.notes.push(format!(
+            "token of generation {generation} expires at {}",
+            record.expires_at
+        ));
         Ok(record)
     }
 
@@ -283,7 +391,9 @@ impl Hub<'_> {
         let granted = issued.claims.expires_at - issued.claims.issued_at;
         // The server may lengthen or shorten by a little; only a real cut is worth a word.
         if granted > 0 && granted < seconds - 60 {
-            report.warnings.push(format!("the upstream granted a token of {granted}s instead of {seconds}s: rotate accordingly"));
+            report.warnings.push(format!(
+                "the upstream granted a token of {granted}s instead of {seconds}s: rotate accordingly"
+            ));
         }
         Ok(issued)
     }
@@ -298,32 +408,79 @@ impl Hub<'_> {
         };
         let user = visitor.whoami().await.map_err(|e| {
             let cause = format!("{}: {}", e.reason.as_str(), e.message);
-            CliError::failed(e.reason.as_str(), format!("the upstream does not accept the new token at {}", self.upstream.address.url))
-                .cause(cause)
-                .hint("leave out --audience; behind a proxy pass --upstream-url with the API server's own address")
+            CliError::failed(
+                e.reason.as_str(),
+                format!(
+                    "the upstream does not accept the new token at {}",
+                    self.upstream.address.url
+                ),
+            )
+            .cause(cause)
+            .hint("leave out --audience; behind a proxy pass --upstream-url with the API server's own address")
         })?;
         let wanted = user_name(&self.account(cid));
         if user == wanted {
             return Ok(());
         }
-        Err(CliError::failed("WrongIdentity", format!("the address {} sees the new token as {user:?}", self.upstream.address.url))
-            .cause(format!("expected {wanted:?}: the address may belong to another cluster or a proxy"))
-            .hint("pass --upstream-url with the API server's own address"))
+        Err(CliError::failed(
+            "WrongIdentity",
+            format!(
+                "the address {} sees the new token as {user:?}",
+                self.upstream.address.url
+            ),
+        )
+        .cause(format!(
+            "expected {wanted:?}: the address may belong to another cluster or a proxy"
+        ))
+        .hint("pass --upstream-url with the API server's own address"))
     }
 
-    fn pretend(&self, downstream: &Writer<'_>, cid: &str, generation: u64, marker: &Manifest, (namespace, seen): (&str, &Seen), report: &mut Report) -> Result<TokenRecord, CliError> {
-        let made = |m: &Manifest, action| Outcome { object: m.display(), namespace: m.namespace().map(str::to_owned), action };
+    fn pretend(
+        &self,
+        downstream: &Writer<'_>,
+        cid: &str,
+        generation: u64,
+        marker: &Manifest,
+        (namespace, seen): (&str, &Seen),
+        report: &mut Report,
+    ) -> Result<TokenRecord, CliError> {
+        let made = |m: &Manifest, action| Outcome {
+            object: m.display(),
+            namespace: m.namespace().map(str::to_owned),
+            action,
+        };
         report.objects.push(made(marker, Action::Created));
         let secret = token_secret(namespace, cid, None, None);
-        let action = if seen.token.is_some() { Action::Configured } else { Action::Created };
+        let action = if seen.token.is_some() {
+            Action::Configured
+        } else {
+            Action::Created
+        };
         report.objects.push(made(&secret, action));
         let at = now();
-        let expires_at = at.checked_add(jiff::SignedDuration::try_from(self.wish.ttl).unwrap_or_default()).unwrap_or(at);
-        report.notes.push(format!("no token is issued in a dry run [{}]", downstream.cluster.context));
-        Ok(TokenRecord { generation, issued_at: at, expires_at, token_id: String::new(), hub: self.upstream.uid.clone() })
+        let expires_at = at
+            .checked_add(jiff::SignedDuration::try_from(self.wish.ttl).unwrap_or_default())
+            .unwrap_or(at);
+        report.notes.push(format!(
+            "no token is issued in a dry run [{}]",
+            downstream.cluster.context
+        ));
+        Ok(TokenRecord {
+            generation,
+            issued_at: at,
+            expires_at,
+            token_id: String::new(),
+            hub: self.upstream.uid.clone(),
+        })
     }
 
-    async fn apply_store(&self, downstream: &Writer<'_>, cid: &str, namespace: &str, report: &mut Report) -> Result<(), CliError> {
+    async fn apply_store(
+        &self,
+        downstream: &Writer<'_>,
+        cid: &str,
+        namespace: &str,
+        report: &mut Report,
+    ) -> Result<(), CliError> {
         let Some(scope) = &self.wish.store else { return Ok(()) };
         let mut manifest = store_manifest(self.upstream, cid, namespace, scope);
         let versions = downstream.served.versions_of("external-secrets.io", manifest.kind());
@@ -335,11 +492,23 @@ impl Hub<'_> {
         Ok(())
     }
 
-    async fn retire(&self, anchors: &[Anchor], place: &str, record: Option<&TokenRecord>, cid: &str, report: &mut Report) -> Result<(), CliError> {
+    async fn retire(
+        &self,
+        anchors: &[Anchor],
+        place: &str,
+        record: Option<&TokenRecord>,
+        cid: &str,
+        report: &mut Report,
+    ) -> Result<(), CliError> {
         let account = self.account(cid);
         let writer = self.upstream_writer();
         for old in retirable(anchors, place, record, now(), self.wish.overlap) {
-            let step = Step::Delete(delete_anchor(&account.0, &old.name, &old.uid, "its token is no longer in use"));
+            let step = Step::Delete(delete_anchor(
+                &account.0,
+                &old.name,
+                &old.uid,
+                "its token is no longer in use",
+            ));
             report.objects.push(writer.execute(&step).await?);
         }
         Ok(())
@@ -384,5 +553,9 @@ fn user_name((namespace, account): &(String, String)) -> String {
 }
 
 fn unchanged(name: &str, namespace: &str) -> Outcome {
-    Outcome { object: format!("secret/{name}"), namespace: Some(namespace.to_owned()), action: Action::Unchanged }
+    Outcome {
+        object: format!("secret/{name}"),
+        namespace: Some(namespace.to_owned()),
+        action: Action::Unchanged,
+    }
 }

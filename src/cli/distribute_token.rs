@@ -17,7 +17,9 @@ use crate::cluster::fanout::fan_out;
 use crate::cluster::{lease, observe};
 use crate::plan::compare::Policy;
 use crate::plan::distribute::{Anchor, Scope, anchor_of, ca_config_map, cid_of_cluster, cluster_of_cid, token_secret};
-use crate::plan::names::{IDENTITY_NAMESPACE, LABEL_CLUSTER, LABEL_MANAGED_BY, LEASE, MANAGED_BY, READER_ROLE, TOKEN_SECRET};
+use crate::plan::names::{
+    IDENTITY_NAMESPACE, LABEL_CLUSTER, LABEL_MANAGED_BY, LEASE, MANAGED_BY, READER_ROLE, TOKEN_SECRET,
+};
 use crate::plan::stores::StoreScope;
 use crate::plan::{Manifest, cid};
 use crate::ui::results::Report;
@@ -134,7 +136,9 @@ impl DistributeTokenArgs {
         };
         let store = self.with_store.then(|| match self.scope {
             ScopeArg::Namespace => StoreScope::Namespace,
-            ScopeArg::Cluster => StoreScope::Cluster { namespaces: self.store_namespaces.clone() },
+            ScopeArg::Cluster => StoreScope::Cluster {
+                namespaces: self.store_namespaces.clone(),
+            },
         });
         Ok(Wish {
             ttl: self.token_ttl,
@@ -147,7 +151,11 @@ impl DistributeTokenArgs {
             store,
             create_namespace: self.create_namespace,
             write: self.write.clone(),
-            policy: Policy { require_label: true, adopt: self.adopt, recreate: self.recreate },
+            policy: Policy {
+                require_label: true,
+                adopt: self.adopt,
+                recreate: self.recreate,
+            },
         })
     }
 
@@ -186,7 +194,11 @@ pub async fn run(session: &Session, args: DistributeTokenArgs) -> Result<ExitCod
     }
     let served = discover(&found.cluster, &["", "rbac.authorization.k8s.io"]).await?;
     check_bootstrapped(&found, &served).await?;
-    let held = if args.write.mode() == DryRun::None { Some(take_lease(&found, args.lease_wait).await?) } else { None };
+    let held = if args.write.mode() == DryRun::None {
+        Some(take_lease(&found, args.lease_wait).await?)
+    } else {
+        None
+    };
     let outcome = distribute(session, &args, &found, &served, &targets, &wish, &typed);
     let reports = match held {
         None => outcome.await,
@@ -199,7 +211,14 @@ pub async fn run(session: &Session, args: DistributeTokenArgs) -> Result<ExitCod
 
 fn finish(session: &Session, args: &DistributeTokenArgs, reports: &[Report], exit: ExitCode) -> Result<(), CliError> {
     if args.output.output.is_machine() {
-        return super::output::print(session, args.output.output, "DistributeTokenResult", reports, exit, args.write.suffix());
+        return super::output::print(
+            session,
+            args.output.output,
+            "DistributeTokenResult",
+            reports,
+            exit,
+            args.write.suffix(),
+        );
     }
     session.ui.summary(reports);
     Ok(())
@@ -214,22 +233,43 @@ async fn distribute(
     wish: &Wish,
     typed: &[(String, String)],
 ) -> Result<Vec<Report>, CliError> {
-    let account_namespace = if wish.shared_identity { found.data_namespace.as_str() } else { IDENTITY_NAMESPACE };
+    let account_namespace = if wish.shared_identity {
+        found.data_namespace.as_str()
+    } else {
+        IDENTITY_NAMESPACE
+    };
     if !wish.shared_identity {
-        let writer = Writer { cluster: &found.cluster, served, write: &wish.write, policy: Policy::default() };
-        writer.apply(crate::plan::bootstrap::namespace(IDENTITY_NAMESPACE)).await?;
+        let writer = Writer {
+            cluster: &found.cluster,
+            served,
+            write: &wish.write,
+            policy: Policy::default(),
+        };
+        writer
+            .apply(crate::plan::bootstrap::namespace(IDENTITY_NAMESPACE))
+            .await?;
     }
     let accounts = ours(found, served, "ServiceAccount", IDENTITY_NAMESPACE).await?;
     let anchors = anchors(&ours(found, served, "Secret", account_namespace).await?);
     let ids = ids(targets, &accounts, typed)?;
-    let hub = Hub { upstream: found, served, accounts: &accounts, anchors: &anchors, wish };
+    let hub = Hub {
+        upstream: found,
+        served,
+        accounts: &accounts,
+        anchors: &anchors,
+        wish,
+    };
     let machine = args.output.output.is_machine();
     let progress = session.ui.progress(targets.len(), "distributing to");
     let many = targets.len() > 1;
     let cancel = &session.cancel;
     let failed = std::sync::atomic::AtomicBool::new(false);
     let (hub, failed, fail_fast) = (&hub, &failed, args.targets.fail_fast);
-    let work: Vec<(&Target, String, String)> = targets.iter().zip(ids).map(|(t, id)| (t, id, namespace_of(session, t))).collect();
+    let work: Vec<(&Target, String, String)> = targets
+        .iter()
+        .zip(ids)
+        .map(|(t, id)| (t, id, namespace_of(session, t)))
+        .collect();
     let reports = fan_out(
         work,
         usize::from(args.targets.concurrency),
@@ -255,7 +295,9 @@ async fn distribute(
 }
 
 fn not_started(context: &str) -> Report {
-    let error = CliError::failed("NotStarted", format!("nothing was done [{context}]")).cause("the run was stopped before this cluster's turn").hint("run the same command again");
+    let error = CliError::failed("NotStarted", format!("nothing was done [{context}]"))
+        .cause("the run was stopped before this cluster's turn")
+        .hint("run the same command again");
     super::session::unreachable(context, &error, Duration::ZERO)
 }
 
@@ -272,18 +314,27 @@ fn ids(targets: &[Target], accounts: &[Value], typed: &[(String, String)]) -> Re
     let mut out: Vec<String> = Vec::new();
     for target in targets {
         let recorded = target.uid.as_ref().and_then(|uid| cid_of_cluster(accounts, uid));
-        let asked = typed.iter().find(|(context, _)| *context == target.context).map(|(_, id)| id.clone());
+        let asked = typed
+            .iter()
+            .find(|(context, _)| *context == target.context)
+            .map(|(_, id)| id.clone());
         let id = recorded.or(asked).unwrap_or_else(|| cid::from_context(&target.context));
         let owner = cluster_of_cid(accounts, &id);
         let clash = match (&owner, &target.uid) {
             (Some(owner), Some(uid)) => owner != uid,
             _ => false,
         };
-        let twin = targets.iter().zip(&out).any(|(other, theirs)| *theirs == id && other.uid != target.uid);
+        let twin = targets
+            .iter()
+            .zip(&out)
+            .any(|(other, theirs)| *theirs == id && other.uid != target.uid);
         if clash || twin {
-            return Err(CliError::usage(format!("the cluster id {id:?} of context {:?} belongs to another cluster", target.context))
-                .cause("ids are made from context names, and two clusters came to the same one")
-                .hint(format!("--cluster-id {}=OTHER", super::error::quoted(&target.context))));
+            return Err(CliError::usage(format!(
+                "the cluster id {id:?} of context {:?} belongs to another cluster",
+                target.context
+            ))
+            .cause("ids are made from context names, and two clusters came to the same one")
+            .hint(format!("--cluster-id {}=OTHER", super::error::quoted(&target.context))));
         }
         out.push(id);
     }
@@ -307,14 +358,29 @@ fn anchors(secrets: &[Value]) -> Vec<(String, Anchor)> {
 }
 
 async fn check_bootstrapped(found: &Upstream, served: &Served) -> Result<(), CliError> {
-    let resource = crate::cluster::apply::resolve(&found.cluster, served, "rbac.authorization.k8s.io/v1", "Role", READER_ROLE)?;
+    let resource = crate::cluster::apply::resolve(
+        &found.cluster,
+        served,
+        "rbac.authorization.k8s.io/v1",
+        "Role",
+        READER_ROLE,
+    )?;
     let role = observe::get(&found.cluster, &resource, Some(&found.data_namespace), READER_ROLE).await?;
     if role.is_some() {
         return Ok(());
     }
-    Err(CliError::failed("NotFound", format!("the upstream is not prepared [{}]", found.cluster.context))
-        .cause(format!("there is no role {READER_ROLE} in namespace {:?}", found.data_namespace))
-        .hint(format!("kubectl eso bootstrap --context {}", super::error::quoted(&found.cluster.context))))
+    Err(CliError::failed(
+        "NotFound",
+        format!("the upstream is not prepared [{}]", found.cluster.context),
+    )
+    .cause(format!(
+        "there is no role {READER_ROLE} in namespace {:?}",
+        found.data_namespace
+    ))
+    .hint(format!(
+        "kubectl eso bootstrap --context {}",
+        super::error::quoted(&found.cluster.context)
+    )))
 }
 
 async fn take_lease(found: &Upstream, wait: Duration) -> Result<lease::Held, CliError> {
@@ -328,12 +394,20 @@ async fn take_lease(found: &Upstream, wait: Duration) -> Result<lease::Held, Cli
     };
     lease::acquire(&found.cluster, &spec, now).await.map_err(|e| {
         let error = CliError::from(e);
-        if error.reason == "Conflict" { error.hint("wait for it to end, or raise --lease-wait; it expires 15 s after its holder died") } else { error }
+        if error.reason == "Conflict" {
+            error.hint("wait for it to end, or raise --lease-wait; it expires 15 s after its holder died")
+        } else {
+            error
+        }
     })
 }
 
 /// Runs `work` and renews the Lease beside it; a lost Lease ends the work, since somebody else may be writing.
-async fn while_held(mut held: lease::Held, found: &Upstream, work: impl Future<Output = Result<Vec<Report>, CliError>>) -> Result<Vec<Report>, CliError> {
+async fn while_held(
+    mut held: lease::Held,
+    found: &Upstream,
+    work: impl Future<Output = Result<Vec<Report>, CliError>>,
+) -> Result<Vec<Report>, CliError> {
     tokio::pin!(work);
     let result = loop {
         tokio::select! {
@@ -346,7 +420,13 @@ async fn while_held(mut held: lease::Held, found: &Upstream, work: impl Future<O
 }
 
 /// The downstream objects as files: CA and store per cluster; the token is named in a comment.
-fn export_files(session: &Session, found: &Upstream, targets: &[Target], wish: &Wish, typed: &[(String, String)]) -> Result<ExitCode, CliError> {
+fn export_files(
+    session: &Session,
+    found: &Upstream,
+    targets: &[Target],
+    wish: &Wish,
+    typed: &[(String, String)],
+) -> Result<ExitCode, CliError> {
     let ids = ids(targets, &[], typed)?;
     let mut manifests: Vec<Manifest> = Vec::new();
     for (target, id) in targets.iter().zip(&ids) {
@@ -359,8 +439,9 @@ fn export_files(session: &Session, found: &Upstream, targets: &[Target], wish: &
             manifests.push(super::credential::store_manifest(found, id, &namespace, scope));
         }
     }
-    session.ui.document(&export(&manifests, false)?);
-    session.ui.note(&format!("secret/{TOKEN_SECRET} is not exported: run distribute-token without --export to write it"));
+    session.ui.document(&export(&manifests, false));
+    session.ui.note(&format!(
+        "secret/{TOKEN_SECRET} is not exported: run distribute-token without --export to write it"
+    ));
     Ok(ExitCode::Done)
 }
-

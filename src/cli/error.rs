@@ -24,12 +24,24 @@ pub struct CliError {
 impl CliError {
     /// A usage or configuration error; nothing was sent.
     pub fn usage(what: impl Into<String>) -> Self {
-        Self { exit: ExitCode::Usage, reason: "Usage".to_owned(), what: what.into(), cause: None, hint: None }
+        Self {
+            exit: ExitCode::Usage,
+            reason: "Usage".to_owned(),
+            what: what.into(),
+            cause: None,
+            hint: None,
+        }
     }
 
     /// A failure.
     pub fn failed(reason: &str, what: impl Into<String>) -> Self {
-        Self { exit: ExitCode::Failed, reason: reason.to_owned(), what: what.into(), cause: None, hint: None }
+        Self {
+            exit: ExitCode::Failed,
+            reason: reason.to_owned(),
+            what: what.into(),
+            cause: None,
+            hint: None,
+        }
     }
 
     /// Adds the cause.
@@ -77,22 +89,37 @@ impl std::error::Error for CliError {}
 
 impl From<ConfigError> for CliError {
     fn from(error: ConfigError) -> Self {
-        let out = Self { reason: "Configuration".to_owned(), ..Self::usage(error.to_string()) };
+        let out = Self {
+            reason: "Configuration".to_owned(),
+            ..Self::usage(error.to_string())
+        };
         match error {
-            ConfigError::Unreadable { message, .. } => {
-                out.cause(message).hint("check --kubeconfig, or the files listed in KUBECONFIG")
-            }
+            ConfigError::Unreadable { message, .. } => out
+                .cause(message)
+                .hint("check --kubeconfig, or the files listed in KUBECONFIG"),
             ConfigError::Absent { looked } => {
                 let looked: Vec<String> = looked.iter().map(|p| p.display().to_string()).collect();
-                out.cause(format!("looked for {}", if looked.is_empty() { "nothing: no home directory".to_owned() } else { looked.join(", ") }))
-                    .hint("pass --kubeconfig FILE, set KUBECONFIG, or put one at ~/.kube/config")
+                out.cause(format!(
+                    "looked for {}",
+                    if looked.is_empty() {
+                        "nothing: no home directory".to_owned()
+                    } else {
+                        looked.join(", ")
+                    }
+                ))
+                .hint("pass --kubeconfig FILE, set KUBECONFIG, or put one at ~/.kube/config")
             }
             ConfigError::UnknownContext { nearest, .. } if !nearest.is_empty() => out
                 .cause(format!("the nearest names are {}", nearest.join(", ")))
                 .hint("kubectl config get-contexts"),
-            ConfigError::UnknownContext { .. } => out.cause("the kubeconfig has no contexts").hint("kubectl config get-contexts"),
+            ConfigError::UnknownContext { .. } => out
+                .cause("the kubeconfig has no contexts")
+                .hint("kubectl config get-contexts"),
             ConfigError::NoContext { available } => out
-                .cause(format!("there is no current-context; contexts are {}", available.join(", ")))
+                .cause(format!(
+                    "there is no current-context; contexts are {}",
+                    available.join(", ")
+                ))
                 .hint("pass --context NAME, or run: kubectl config use-context NAME"),
             ConfigError::UnknownEntry { what, .. } => out
                 .cause("the context, or a flag, refers to it")
@@ -109,17 +136,29 @@ impl From<ClusterError> for CliError {
         for (manager, field) in &error.conflicts {
             cause.push_str(&format!("; {field} is owned by {manager:?}"));
         }
-        Self { hint, ..Self::failed(error.reason.as_str(), error.to_string()).cause(cause) }
+        Self {
+            hint,
+            ..Self::failed(error.reason.as_str(), error.to_string()).cause(cause)
+        }
     }
 }
 
 impl From<InputError> for CliError {
     fn from(error: InputError) -> Self {
-        let out = Self { reason: "Input".to_owned(), ..Self::usage(error.to_string()) };
+        let out = Self {
+            reason: "Input".to_owned(),
+            ..Self::usage(error.to_string())
+        };
         match error {
-            InputError::Yaml { message, file, .. } => out.cause(message).hint(format!("kubectl apply --dry-run=client -f {file}")),
-            InputError::Object { message, .. } => out.cause(message).hint("every document needs apiVersion, kind and metadata.name"),
-            InputError::Namespace { .. } => out.cause("-n and the file disagree").hint("leave out -n, or change the file"),
+            InputError::Yaml { message, file, .. } => out
+                .cause(message)
+                .hint(format!("kubectl apply --dry-run=client -f {file}")),
+            InputError::Object { message, .. } => out
+                .cause(message)
+                .hint("every document needs apiVersion, kind and metadata.name"),
+            InputError::Namespace { .. } => out
+                .cause("-n and the file disagree")
+                .hint("leave out -n, or change the file"),
             InputError::Empty => out.hint("pass -f FILE, -f DIRECTORY or -f -"),
         }
     }
@@ -153,8 +192,15 @@ fn hint_for(error: &ClusterError) -> Option<String> {
 
 /// Quotes for the shell where needed, so that hints can be pasted.
 pub fn quoted(word: &str) -> String {
-    let plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:@=,+".contains(c));
-    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    let plain = !word.is_empty()
+        && word
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_./:@=,+".contains(c));
+    if plain {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]
@@ -164,7 +210,13 @@ mod tests {
 
     #[test]
     fn three_lines() {
-        let error = ClusterError::local("create", "secret/x in namespace \"eso\"", "prod eu", Reason::Forbidden, "no");
+        let error = ClusterError::local(
+            "create",
+            "secret/x in namespace \"eso\"",
+            "prod eu",
+            Reason::Forbidden,
+            "no",
+        );
         assert_eq!(
             CliError::from(error).to_string(),
             "cannot create secret/x in namespace \"eso\" [prod eu]\n  cause: Forbidden: no\n  hint:  kubectl --context 'prod eu' auth can-i --list"

@@ -116,8 +116,15 @@ impl GlobalArgs {
     ///
     /// # Errors
     /// A uid, group or extra without `--as`, or a malformed extra.
-    pub fn connect_options(&self, command: &str, session: String, stdin_free: bool) -> Result<ConnectOptions, CliError> {
-        if self.as_user.is_none() && (self.as_uid.is_some() || !self.as_group.is_empty() || !self.as_user_extra.is_empty()) {
+    pub fn connect_options(
+        &self,
+        command: &str,
+        session: String,
+        stdin_free: bool,
+    ) -> Result<ConnectOptions, CliError> {
+        if self.as_user.is_none()
+            && (self.as_uid.is_some() || !self.as_group.is_empty() || !self.as_user_extra.is_empty())
+        {
             return Err(CliError::usage("--as-uid, --as-group and --as-user-extra need --as"));
         }
         let extra = self
@@ -132,7 +139,12 @@ impl GlobalArgs {
             kubeconfig: self.kubeconfig.clone(),
             context: self.context.clone(),
             namespace: self.namespace.clone(),
-            impersonate: Impersonate { user: self.as_user.clone(), uid: self.as_uid.clone(), groups: self.as_group.clone(), extra },
+            impersonate: Impersonate {
+                user: self.as_user.clone(),
+                uid: self.as_uid.clone(),
+                groups: self.as_group.clone(),
+                extra,
+            },
             overrides: Overrides {
                 cluster: self.cluster.clone(),
                 user: self.user.clone(),
@@ -284,11 +296,17 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         return Err("expected a duration such as 30s, 12h or 14d".to_owned());
     }
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(rest.len());
         let (number, tail) = rest.split_at(digits);
-        let end = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
+        let end = tail
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .unwrap_or(tail.len());
         let (unit, next) = tail.split_at(end);
-        let value: f64 = number.parse().map_err(|_| format!("{text:?} is not a duration such as 30s, 12h or 14d"))?;
+        let value: f64 = number
+            .parse()
+            .map_err(|_| format!("{text:?} is not a duration such as 30s, 12h or 14d"))?;
         let seconds = match unit {
             "ms" => 0.001,
             "s" => 1.0,

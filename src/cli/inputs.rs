@@ -21,16 +21,25 @@ pub fn read(sources: &[String], recursive: bool) -> Result<Vec<Text>, CliError> 
     for source in sources {
         if source == "-" {
             let content = super::session::read_text("-")?;
-            out.push(Text { source: "standard input".to_owned(), content });
+            out.push(Text {
+                source: "standard input".to_owned(),
+                content,
+            });
             continue;
         }
         if source.starts_with("http://") || source.starts_with("https://") {
             return Err(CliError::usage(format!("-f {source} is a URL"))
                 .cause("this program fetches no manifests from the network")
-                .hint(format!("curl -sS {} | kubectl eso apply -f -", super::error::quoted(source))));
+                .hint(format!(
+                    "curl -sS {} | kubectl eso apply -f -",
+                    super::error::quoted(source)
+                )));
         }
         for path in expand(source, recursive)? {
-            out.push(Text { source: path.display().to_string(), content: text(&path)? });
+            out.push(Text {
+                source: path.display().to_string(),
+                content: text(&path)?,
+            });
         }
     }
     Ok(out)
@@ -93,7 +102,10 @@ fn walk(folder: &Path, recursive: bool, found: &mut Vec<PathBuf>) -> Result<(), 
             if recursive {
                 walk(&path, true, found)?;
             }
-        } else if path.extension().is_some_and(|e| ["json", "yaml", "yml"].iter().any(|k| e == *k)) {
+        } else if path
+            .extension()
+            .is_some_and(|e| ["json", "yaml", "yml"].iter().any(|k| e == *k))
+        {
             found.push(path);
         }
     }
@@ -102,21 +114,29 @@ fn walk(folder: &Path, recursive: bool, found: &mut Vec<PathBuf>) -> Result<(), 
 
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let failed = |e: std::io::Error| unreadable(folder, &e);
-    std::fs::read_dir(folder).map_err(failed)?.map(|entry| entry.map(|e| e.path()).map_err(failed)).collect()
+    std::fs::read_dir(folder)
+        .map_err(failed)?
+        .map(|entry| entry.map(|e| e.path()).map_err(failed))
+        .collect()
 }
 
 fn text(path: &Path) -> Result<String, CliError> {
     let size = std::fs::metadata(path).map_err(|e| unreadable(path, &e))?.len();
     if size > MAX_BYTES {
-        return Err(CliError::usage(format!("{} is too large for a manifest", path.display())).cause(format!("{size} bytes")));
+        return Err(
+            CliError::usage(format!("{} is too large for a manifest", path.display())).cause(format!("{size} bytes")),
+        );
     }
     let bytes = std::fs::read(path).map_err(|e| unreadable(path, &e))?;
     let text = String::from_utf8(bytes).map_err(|_| {
-        CliError::usage(format!("{} is not UTF-8 text", path.display())).hint("save it as UTF-8 (Windows editors: without UTF-16)")
+        CliError::usage(format!("{} is not UTF-8 text", path.display()))
+            .hint("save it as UTF-8 (Windows editors: without UTF-16)")
     })?;
     Ok(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> CliError {
-    CliError::usage(format!("cannot read {}", path.display())).cause(error.to_string()).hint("check the path")
+    CliError::usage(format!("cannot read {}", path.display()))
+        .cause(error.to_string())
+        .hint("check the path")
 }

@@ -92,7 +92,13 @@ pub async fn run(session: &Session, args: MintTokenArgs) -> Result<ExitCode, Cli
         (Some(kind), Some(name)) => Some((kind.as_str(), name.as_str(), args.bound_object_uid.as_str())),
         _ => None,
     };
-    let request = Request { namespace: &args.data_namespace, account: &args.account, seconds, audiences: &args.audience, bound };
+    let request = Request {
+        namespace: &args.data_namespace,
+        account: &args.account,
+        seconds,
+        audiences: &args.audience,
+        bound,
+    };
     let issued = issue(&cluster, &request).await?;
     warn_if_short(session, &issued, seconds);
     print(session, &args, &issued)?;
@@ -102,7 +108,9 @@ pub async fn run(session: &Session, args: MintTokenArgs) -> Result<ExitCode, Cli
 fn warn_if_short(session: &Session, issued: &Issued, asked: i64) {
     let granted = issued.claims.expires_at - issued.claims.issued_at;
     if granted > 0 && granted < asked - 60 {
-        session.ui.warn(&format!("the server granted {granted}s instead of {asked}s"));
+        session
+            .ui
+            .warn(&format!("the server granted {granted}s instead of {asked}s"));
     }
 }
 
@@ -119,7 +127,12 @@ fn print(session: &Session, args: &MintTokenArgs, issued: &Issued) -> Result<(),
     let fields = [
         ("serviceAccount", format!("{}/{}", args.data_namespace, args.account)),
         ("audiences", issued.claims.audiences.join(",")),
-        ("issuedAt", Timestamp::from_second(issued.claims.issued_at).unwrap_or_else(|_| now()).to_string()),
+        (
+            "issuedAt",
+            Timestamp::from_second(issued.claims.issued_at)
+                .unwrap_or_else(|_| now())
+                .to_string(),
+        ),
         ("expiresAt", issued.expires_at.to_string()),
         ("tokenId", issued.claims.id.clone()),
         ("fingerprint", fingerprint(issued.token.as_bytes())),
@@ -135,7 +148,11 @@ fn print(session: &Session, args: &MintTokenArgs, issued: &Issued) -> Result<(),
             for (name, text) in fields {
                 value[name] = json!(text);
             }
-            let format = if args.output == MintOutput::Yaml { super::global::Output::Yaml } else { super::global::Output::Json };
+            let format = if args.output == MintOutput::Yaml {
+                super::global::Output::Yaml
+            } else {
+                super::global::Output::Json
+            };
             super::output::value(session, format, &value)?;
         }
     }

@@ -131,13 +131,22 @@ pub struct Surroundings {
 pub fn command(program: &str) -> clap::Command {
     let base = program.rsplit(['/', '\\']).next().unwrap_or(program);
     let command = Cli::command();
-    if base.starts_with("kubectl-") { command } else { command.bin_name(base.to_owned()) }
+    if base.starts_with("kubectl-") {
+        command
+    } else {
+        command.bin_name(base.to_owned())
+    }
 }
 
 /// Parses, runs, and returns the exit code; everything that can go wrong has been printed.
 pub async fn run(args: Vec<OsString>, surroundings: Surroundings) -> ExitCode {
-    let program = args.first().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
-    let parsed = command(&program).try_get_matches_from(args).and_then(|m| Cli::from_arg_matches(&m));
+    let program = args
+        .first()
+        .map(|p| p.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let parsed = command(&program)
+        .try_get_matches_from(args)
+        .and_then(|m| Cli::from_arg_matches(&m));
     let cli = match parsed {
         Ok(cli) => cli,
         Err(e) => return usage_error(&surroundings, &program, &e),
@@ -149,7 +158,13 @@ pub async fn run(args: Vec<OsString>, surroundings: Surroundings) -> ExitCode {
         ColorArg::Never => Color::Never,
     };
     let machine = cli.command.as_ref().is_some_and(Command::is_machine);
-    let ui = Ui::new(surroundings.terminal.clone(), color, global.quiet, machine, global.verbosity);
+    let ui = Ui::new(
+        surroundings.terminal.clone(),
+        color,
+        global.quiet,
+        machine,
+        global.verbosity,
+    );
     let Some(command) = cli.command else {
         ui.document(&format!("{}\n", self::command(&program).render_long_help()));
         return ExitCode::Done;
@@ -183,7 +198,9 @@ async fn run_connected(ui: Ui, global: &GlobalArgs, command: Command, surroundin
     let warned = session.print_warnings();
     let code = report(&session.ui, result);
     if code == ExitCode::Done && warned && global.warnings_as_errors {
-        session.ui.error("the server sent warnings, and --warnings-as-errors is set");
+        session
+            .ui
+            .error("the server sent warnings, and --warnings-as-errors is set");
         return ExitCode::Failed;
     }
     code
@@ -207,13 +224,29 @@ fn report(ui: &Ui, result: Result<ExitCode, CliError>) -> ExitCode {
 fn usage_error(surroundings: &Surroundings, program: &str, error: &clap::Error) -> ExitCode {
     use clap::error::ErrorKind;
     let ui = Ui::new(surroundings.terminal.clone(), Color::Auto, false, false, 0);
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) {
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    ) {
         ui.document(&error.render().to_string());
-        return if ui.is_closed() { ExitCode::ClosedPipe } else { ExitCode::Done };
+        return if ui.is_closed() {
+            ExitCode::ClosedPipe
+        } else {
+            ExitCode::Done
+        };
     }
     let text = error.render().to_string();
-    let message = text.split("\n\nUsage:").next().unwrap_or(&text).trim_start_matches("error: ").trim_end();
-    let message = message.split("\n\nFor more information").next().unwrap_or(message).trim_end();
+    let message = text
+        .split("\n\nUsage:")
+        .next()
+        .unwrap_or(&text)
+        .trim_start_matches("error: ")
+        .trim_end();
+    let message = message
+        .split("\n\nFor more information")
+        .next()
+        .unwrap_or(message)
+        .trim_end();
     let name = command(program).get_bin_name().unwrap_or("kubectl eso").to_owned();
     let path = error_path(error).map_or(name.clone(), |sub| format!("{name} {sub}"));
     ui.error(&format!("{message}\n\nSee '{path} --help' for usage."));
@@ -224,8 +257,15 @@ fn usage_error(surroundings: &Surroundings, program: &str, error: &clap::Error) 
 fn error_path(error: &clap::Error) -> Option<String> {
     let text = error.render().to_string();
     let usage = text.split("Usage: ").nth(1)?;
-    let words: Vec<&str> = usage.split_whitespace().take_while(|w| !w.starts_with(['-', '[', '<'])).collect();
-    let known: Vec<&str> = words.into_iter().skip_while(|w| *w != "eso" && *w != "kubectl-eso").skip(1).collect();
+    let words: Vec<&str> = usage
+        .split_whitespace()
+        .take_while(|w| !w.starts_with(['-', '[', '<']))
+        .collect();
+    let known: Vec<&str> = words
+        .into_iter()
+        .skip_while(|w| *w != "eso" && *w != "kubectl-eso")
+        .skip(1)
+        .collect();
     (!known.is_empty()).then(|| known.join(" "))
 }
 
@@ -235,7 +275,8 @@ fn error_path(error: &clap::Error) -> Option<String> {
 /// The source is unavailable.
 pub fn random_bytes<const N: usize>() -> Result<[u8; N], CliError> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|e| CliError::failed("Random", "no random numbers from the system").cause(e.to_string()))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|e| CliError::failed("Random", "no random numbers from the system").cause(e.to_string()))?;
     Ok(bytes)
 }
 

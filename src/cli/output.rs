@@ -10,7 +10,14 @@ use crate::ui::results::Report;
 ///
 /// # Errors
 /// A value that the format cannot hold.
-pub fn print(session: &Session, output: Output, kind: &str, reports: &[Report], exit: ExitCode, suffix: &str) -> Result<(), CliError> {
+pub fn print(
+    session: &Session,
+    output: Output,
+    kind: &str,
+    reports: &[Report],
+    exit: ExitCode,
+    suffix: &str,
+) -> Result<(), CliError> {
     let ui = &session.ui;
     match output {
         Output::Json | Output::Yaml => {
@@ -47,8 +54,7 @@ pub fn print(session: &Session, output: Output, kind: &str, reports: &[Report], 
 /// A value that YAML cannot hold.
 pub fn value(session: &Session, output: Output, value: &serde_json::Value) -> Result<(), CliError> {
     if output == Output::Yaml {
-        let text = crate::api::yaml::write(value).map_err(|e| CliError::failed("Output", "cannot write the result as YAML").cause(e.to_string()))?;
-        session.ui.document(&text);
+        session.ui.document(&crate::api::yaml::write(value));
     } else {
         session.ui.json(value);
     }

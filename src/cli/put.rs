@@ -78,18 +78,31 @@ pub async fn run(session: &Session, args: PutArgs) -> Result<ExitCode, CliError>
     let cluster = session.upstream().await?;
     let mut data = read_data(&args)?;
     let served = discover(&cluster, &[""]).await?;
-    let policy = Policy { require_label: true, adopt: args.adopt, recreate: false };
-    let writer = Writer { cluster: &cluster, served: &served, write: &args.write, policy };
+    let policy = Policy {
+        require_label: true,
+        adopt: args.adopt,
+        recreate: false,
+    };
+    let writer = Writer {
+        cluster: &cluster,
+        served: &served,
+        write: &args.write,
+        policy,
+    };
     let live = writer.observe(&manifest(&args, Map::new())).await?;
     if !args.replace {
         keep_earlier(&mut data, live.as_ref());
     }
     let manifest = manifest(&args, data);
     if args.write.export {
-        session.ui.document(&export(&[manifest], false)?);
+        session.ui.document(&export(&[manifest], false));
         return Ok(ExitCode::Done);
     }
-    let mut report = Report { context: cluster.context.clone(), server: cluster.server.clone(), ..Report::default() };
+    let mut report = Report {
+        context: cluster.context.clone(),
+        server: cluster.server.clone(),
+        ..Report::default()
+    };
     match writer.execute(&crate::plan::Step::apply(manifest, live, policy)).await {
         Ok(outcome) => report.objects.push(outcome),
         Err(e) => report.failure = Some(failure(&explain(&cluster, &args, e).await)),
@@ -97,20 +110,37 @@ pub async fn run(session: &Session, args: PutArgs) -> Result<ExitCode, CliError>
     report.took = watch.took();
     let reports = [report];
     let exit = exit_of(&reports);
-    super::output::print(session, args.output.output, "PutResult", &reports, exit, args.write.suffix())?;
+    super::output::print(
+        session,
+        args.output.output,
+        "PutResult",
+        &reports,
+        exit,
+        args.write.suffix(),
+    )?;
     Ok(exit)
 }
 
 async fn explain(cluster: &crate::cluster::Cluster, args: &PutArgs, error: CliError) -> CliError {
-    if error.reason == "NotFound" && matches!(super::upstream::namespace_exists(cluster, &args.data_namespace).await, Ok(false)) {
-        return error.hint(format!("kubectl eso bootstrap --context {}", super::error::quoted(&cluster.context)));
+    if error.reason == "NotFound"
+        && matches!(
+            super::upstream::namespace_exists(cluster, &args.data_namespace).await,
+            Ok(false)
+        )
+    {
+        return error.hint(format!(
+            "kubectl eso bootstrap --context {}",
+            super::error::quoted(&cluster.context)
+        ));
     }
     error
 }
 
 /// Keys that an earlier put of ours wrote stay; server-side apply would drop them otherwise.
 fn keep_earlier(data: &mut Map<String, Value>, live: Option<&Value>) {
-    let Some(Value::Object(earlier)) = live.and_then(|l| l.get("data")) else { return };
+    let Some(Value::Object(earlier)) = live.and_then(|l| l.get("data")) else {
+        return;
+    };
     for (key, value) in earlier {
         data.entry(key.clone()).or_insert_with(|| value.clone());
     }
@@ -132,9 +162,11 @@ fn read_data(args: &PutArgs) -> Result<Map<String, Value>, CliError> {
     let mut data = Map::new();
     for pair in &args.from_file {
         let Some((key, path)) = pair.split_once('=').filter(|(k, p)| !k.is_empty() && !p.is_empty()) else {
-            return Err(CliError::usage(format!("--from-file {pair:?} is not KEY=PATH")).hint("--from-file password=./password, or password=- for stdin"));
+            return Err(CliError::usage(format!("--from-file {pair:?} is not KEY=PATH"))
+                .hint("--from-file password=./password, or password=- for stdin"));
         };
-        crate::api::name::check_data_key(key).map_err(|e| CliError::usage(format!("{key:?} is not a key of a Secret")).cause(e.to_string()))?;
+        crate::api::name::check_data_key(key)
+            .map_err(|e| CliError::usage(format!("{key:?} is not a key of a Secret")).cause(e.to_string()))?;
         let mut bytes = read_bytes(path)?;
         if args.trim {
             trim(&mut bytes);
@@ -155,7 +187,11 @@ fn read_bytes(path: &str) -> Result<Zeroizing<Vec<u8>>, CliError> {
     } else {
         std::fs::File::open(path).and_then(|mut f| f.read_to_end(&mut bytes))
     };
-    read.map_err(|e| CliError::usage(format!("cannot read {path:?}")).cause(e.to_string()).hint("check the path"))?;
+    read.map_err(|e| {
+        CliError::usage(format!("cannot read {path:?}"))
+            .cause(e.to_string())
+            .hint("check the path")
+    })?;
     Ok(bytes)
 }
 

@@ -77,11 +77,17 @@ impl RequestArgs {
         let mut properties = Vec::new();
         for item in &self.property {
             let (key, property) = item.split_once('=').unwrap_or((item, item));
-            crate::api::name::check_data_key(key).map_err(|e| CliError::usage(format!("{key:?} is not a key of a Secret")).cause(e.to_string()))?;
+            crate::api::name::check_data_key(key)
+                .map_err(|e| CliError::usage(format!("{key:?} is not a key of a Secret")).cause(e.to_string()))?;
             properties.push((key.to_owned(), property.to_owned()));
         }
         crate::api::duration::GoDuration::parse(&self.refresh_interval).map_err(|e| {
-            CliError::usage(format!("--refresh-interval {:?} is not a Go duration", self.refresh_interval)).cause(e.to_string()).hint("--refresh-interval 1h")
+            CliError::usage(format!(
+                "--refresh-interval {:?} is not a Go duration",
+                self.refresh_interval
+            ))
+            .cause(e.to_string())
+            .hint("--refresh-interval 1h")
         })?;
         Ok(Spec {
             name: self.name.clone().unwrap_or_else(|| self.remote.clone()),
@@ -120,7 +126,7 @@ pub async fn run(session: &Session, args: RequestArgs) -> Result<ExitCode, CliEr
                 manifests.push(made);
             }
         }
-        session.ui.document(&export(&manifests, false)?);
+        session.ui.document(&export(&manifests, false));
         return Ok(ExitCode::Done);
     }
     let accounts = accounts(&upstream).await?;
@@ -140,7 +146,14 @@ pub async fn run(session: &Session, args: RequestArgs) -> Result<ExitCode, CliEr
     .await;
     let exit = exit_of(&reports);
     if machine {
-        super::output::print(session, args.output.output, "RequestResult", &reports, exit, args.write.suffix())?;
+        super::output::print(
+            session,
+            args.output.output,
+            "RequestResult",
+            &reports,
+            exit,
+            args.write.suffix(),
+        )?;
     } else if many {
         session.ui.summary(&reports);
     }
@@ -153,18 +166,30 @@ async fn check_upstream(upstream: &Cluster, args: &RequestArgs) -> Result<(), Cl
     let resource = apply::resolve(upstream, &served, "v1", "Secret", &args.remote)?;
     let found = observe::get(upstream, &resource, Some(&args.data_namespace), &args.remote).await?;
     let empty = Map::new();
-    let data = found.as_ref().map(|s| s.get("data").and_then(Value::as_object).unwrap_or(&empty));
+    let data = found
+        .as_ref()
+        .map(|s| s.get("data").and_then(Value::as_object).unwrap_or(&empty));
     let lacking = missing(&args.spec("default")?, data);
     if lacking.is_empty() {
         return Ok(());
     }
     let hint = match data {
-        None => format!("kubectl eso put {} --from-file KEY=PATH --context {}", args.remote, super::error::quoted(&upstream.context)),
+        None => format!(
+            "kubectl eso put {} --from-file KEY=PATH --context {}",
+            args.remote,
+            super::error::quoted(&upstream.context)
+        ),
         Some(_) => "name one of the keys that are there, or add the key with kubectl eso put".to_owned(),
     };
-    Err(CliError::failed("NotFound", format!("cannot request secret/{} in namespace {:?} [{}]", args.remote, args.data_namespace, upstream.context))
-        .cause(lacking.join("; "))
-        .hint(hint))
+    Err(CliError::failed(
+        "NotFound",
+        format!(
+            "cannot request secret/{} in namespace {:?} [{}]",
+            args.remote, args.data_namespace, upstream.context
+        ),
+    )
+    .cause(lacking.join("; "))
+    .hint(hint))
 }
 
 /// Accounts of all downstreams; none where they may not be read.
@@ -185,7 +210,12 @@ async fn for_one(args: &RequestArgs, target: &Target, upstream: &Cluster, accoun
         Ok(cluster) => cluster,
         Err(e) => return unreachable(&target.context, e, watch.took()),
     };
-    let mut report = Report { context: target.context.clone(), server: cluster.server.clone(), cluster_uid: target.uid.clone(), ..Report::default() };
+    let mut report = Report {
+        context: target.context.clone(),
+        server: cluster.server.clone(),
+        cluster_uid: target.uid.clone(),
+        ..Report::default()
+    };
     if let Err(e) = apply_one(args, target, cluster, upstream, accounts, &mut report).await {
         report.failure = Some(failure(&e));
     }
@@ -193,7 +223,14 @@ async fn for_one(args: &RequestArgs, target: &Target, upstream: &Cluster, accoun
     report
 }
 
-async fn apply_one(args: &RequestArgs, target: &Target, cluster: &Cluster, upstream: &Cluster, accounts: &[Value], report: &mut Report) -> Result<(), CliError> {
+async fn apply_one(
+    args: &RequestArgs,
+    target: &Target,
+    cluster: &Cluster,
+    upstream: &Cluster,
+    accounts: &[Value],
+    report: &mut Report,
+) -> Result<(), CliError> {
     let id = target.uid.as_ref().and_then(|uid| cid_of_cluster(accounts, uid));
     match id {
         Some(id) => check_right(args, upstream, &id).await?,
@@ -202,11 +239,22 @@ async fn apply_one(args: &RequestArgs, target: &Target, cluster: &Cluster, upstr
     let served = discover(cluster, &["", "external-secrets.io"]).await?;
     let mut manifest = external_secret(&args.spec(&cluster.namespace)?);
     let versions = served.versions_of("external-secrets.io", "ExternalSecret");
-    if !versions.contains(&"v1") && let Some(version) = versions.first() {
+    if !versions.contains(&"v1")
+        && let Some(version) = versions.first()
+    {
         manifest.set_version(version);
     }
-    let policy = Policy { require_label: true, adopt: args.adopt, recreate: false };
-    let writer = Writer { cluster, served: &served, write: &args.write, policy };
+    let policy = Policy {
+        require_label: true,
+        adopt: args.adopt,
+        recreate: false,
+    };
+    let writer = Writer {
+        cluster,
+        served: &served,
+        write: &args.write,
+        policy,
+    };
     report.objects.push(writer.apply(manifest).await?);
     Ok(())
 }
@@ -230,7 +278,13 @@ async fn check_right(args: &RequestArgs, upstream: &Cluster, id: &str) -> Result
         },
         ..SubjectAccessReview::default()
     };
-    let asked = upstream.call("create", "subjectaccessreview", reviews.create(&PostParams::default(), &review)).await;
+    let asked = upstream
+        .call(
+            "create",
+            "subjectaccessreview",
+            reviews.create(&PostParams::default(), &review),
+        )
+        .await;
     let allowed = match asked {
         Ok(answer) => answer.status.is_some_and(|s| s.allowed),
         Err(e) if e.reason == crate::cluster::Reason::Forbidden => return Ok(()),
@@ -239,7 +293,16 @@ async fn check_right(args: &RequestArgs, upstream: &Cluster, id: &str) -> Result
     if allowed {
         return Ok(());
     }
-    Err(CliError::failed("Forbidden", format!("cluster {id:?} may not read secret/{} in namespace {:?}", args.remote, args.data_namespace))
-        .cause(format!("{user} has no right to get it"))
-        .hint(format!("add it to --secrets: kubectl eso distribute-token --contexts … --secrets OLD,{}", args.remote)))
+    Err(CliError::failed(
+        "Forbidden",
+        format!(
+            "cluster {id:?} may not read secret/{} in namespace {:?}",
+            args.remote, args.data_namespace
+        ),
+    )
+    .cause(format!("{user} has no right to get it"))
+    .hint(format!(
+        "add it to --secrets: kubectl eso distribute-token --contexts … --secrets OLD,{}",
+        args.remote
+    )))
 }

@@ -47,7 +47,12 @@ impl Session {
     ///
     /// # Errors
     /// Anything wrong with it; the terminal comes back so that it can be said.
-    pub fn new(ui: Ui, options: ConnectOptions, env: Environment, cancel: CancellationToken) -> Result<Self, (Ui, CliError)> {
+    pub fn new(
+        ui: Ui,
+        options: ConnectOptions,
+        env: Environment,
+        cancel: CancellationToken,
+    ) -> Result<Self, (Ui, CliError)> {
         let loaded = match kubeconfig::load(&options, &env) {
             Ok(loaded) => loaded,
             Err(e) => return Err((ui, e.into())),
@@ -56,7 +61,14 @@ impl Session {
             ui.warn(warning);
         }
         let explicit_namespace = options.namespace.clone();
-        Ok(Self { ui, options, env, loaded, explicit_namespace, cancel })
+        Ok(Self {
+            ui,
+            options,
+            env,
+            loaded,
+            explicit_namespace,
+            cancel,
+        })
     }
 
     /// Name of the context that `--context` or `current-context` chooses.
@@ -90,9 +102,11 @@ impl Session {
     pub fn target_names(&self, args: &TargetArgs, upstream: Option<&str>) -> Result<Vec<String>, CliError> {
         let overrides = self.options.overrides.in_use();
         if !overrides.is_empty() {
-            return Err(CliError::usage(format!("{} cannot be used with --contexts", overrides.join(", ")))
-                .cause("they override one connection, and each context has its own")
-                .hint("put the setting into the kubeconfig: kubectl config set-cluster, set-credentials"));
+            return Err(
+                CliError::usage(format!("{} cannot be used with --contexts", overrides.join(", ")))
+                    .cause("they override one connection, and each context has its own")
+                    .hint("put the setting into the kubeconfig: kubectl config set-cluster, set-credentials"),
+            );
         }
         if self.loaded.config.is_none() {
             return Err(CliError::usage("--contexts needs a kubeconfig")
@@ -117,7 +131,11 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::target_names`]; a cluster that cannot be reached is kept with its error.
-    pub async fn targets(&self, args: &TargetArgs, upstream: Option<(&str, Option<&str>)>) -> Result<Vec<Target>, CliError> {
+    pub async fn targets(
+        &self,
+        args: &TargetArgs,
+        upstream: Option<(&str, Option<&str>)>,
+    ) -> Result<Vec<Target>, CliError> {
         let names = self.target_names(args, upstream.map(|u| u.0))?;
         let targets = crate::cluster::fanout::fan_out(
             names,
@@ -131,7 +149,11 @@ impl Session {
                     },
                     Err(e) => (None, Err(e)),
                 };
-                Target { context: name, cluster, uid }
+                Target {
+                    context: name,
+                    cluster,
+                    uid,
+                }
             },
             |_| {},
         )
@@ -140,11 +162,19 @@ impl Session {
         Ok(targets)
     }
 
-    fn check_distinct(&self, targets: &[Target], args: &TargetArgs, upstream: Option<(&str, Option<&str>)>) -> Result<(), CliError> {
+    fn check_distinct(
+        &self,
+        targets: &[Target],
+        args: &TargetArgs,
+        upstream: Option<(&str, Option<&str>)>,
+    ) -> Result<(), CliError> {
         for (index, target) in targets.iter().enumerate() {
             let Some(uid) = &target.uid else {
                 if target.cluster.is_ok() {
-                    self.ui.warn(&format!("[{}] cannot read the namespace kube-system: the cluster cannot be told apart from others", target.context));
+                    self.ui.warn(&format!(
+                        "[{}] cannot read the namespace kube-system: the cluster cannot be told apart from others",
+                        target.context
+                    ));
                 }
                 continue;
             };
@@ -158,9 +188,12 @@ impl Session {
             if let Some(twin) = twin
                 && !args.allow_same_cluster
             {
-                return Err(CliError::usage(format!("contexts {:?} and {:?} reach the same cluster", twin.context, target.context))
-                    .cause(format!("their kube-system namespaces have the same UID {uid}"))
-                    .hint("leave one of them out, or pass --allow-same-cluster"));
+                return Err(CliError::usage(format!(
+                    "contexts {:?} and {:?} reach the same cluster",
+                    twin.context, target.context
+                ))
+                .cause(format!("their kube-system namespaces have the same UID {uid}"))
+                .hint("leave one of them out, or pass --allow-same-cluster"));
             }
         }
         Ok(())
@@ -172,7 +205,11 @@ impl Session {
     pub fn print_warnings(&self) -> bool {
         let all = self.options.warnings.take();
         for (text, contexts) in &all {
-            let count = if contexts.len() > 1 { format!(" ({} clusters)", contexts.len()) } else { String::new() };
+            let count = if contexts.len() > 1 {
+                format!(" ({} clusters)", contexts.len())
+            } else {
+                String::new()
+            };
             self.ui.warn(&format!("{text}{count}"));
         }
         !all.is_empty()
@@ -191,7 +228,10 @@ fn upstream_refused(context: &str, upstream: &str) -> CliError {
 /// The cluster cannot be reached, or refuses the credential.
 pub async fn cluster_uid(cluster: &Cluster) -> Result<Option<String>, ClusterError> {
     let namespaces: Api<Namespace> = Api::all(cluster.client.clone());
-    match cluster.call("get", "namespace/kube-system", namespaces.get_opt("kube-system")).await {
+    match cluster
+        .call("get", "namespace/kube-system", namespaces.get_opt("kube-system"))
+        .await
+    {
         Ok(found) => Ok(found.and_then(|n| n.metadata.uid)),
         Err(e) if e.reason == Reason::Forbidden => Ok(None),
         Err(e) => Err(e),
@@ -203,8 +243,16 @@ pub async fn cluster_uid(cluster: &Cluster) -> Result<Option<String>, ClusterErr
 /// # Errors
 /// Unreadable, with the system's words.
 pub fn read_text(source: &str) -> Result<String, CliError> {
-    let read = if source == "-" { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(source) };
-    read.map_err(|e| CliError::usage(format!("cannot read {source:?}")).cause(e.to_string()).hint("check the path"))
+    let read = if source == "-" {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(source)
+    };
+    read.map_err(|e| {
+        CliError::usage(format!("cannot read {source:?}"))
+            .cause(e.to_string())
+            .hint("check the path")
+    })
 }
 
 /// Measures one cluster's share of a command and turns its error into a report.
@@ -224,12 +272,22 @@ impl Stopwatch {
 
 /// The failure part of a report.
 pub fn failure(error: &CliError) -> Failure {
-    Failure { reason: error.reason.clone(), what: error.what.clone(), cause: error.cause.clone(), hint: error.hint.clone() }
+    Failure {
+        reason: error.reason.clone(),
+        what: error.what.clone(),
+        cause: error.cause.clone(),
+        hint: error.hint.clone(),
+    }
 }
 
 /// A report of a cluster that never got started.
 pub fn unreachable(context: &str, error: &CliError, took: Duration) -> Report {
-    Report { context: context.to_owned(), failure: Some(failure(error)), took, ..Report::default() }
+    Report {
+        context: context.to_owned(),
+        failure: Some(failure(error)),
+        took,
+        ..Report::default()
+    }
 }
 
 /// Exit code of many reports.

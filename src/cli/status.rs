@@ -106,10 +106,20 @@ pub async fn run(session: &Session, args: StatusArgs) -> Result<ExitCode, CliErr
     } else {
         let context = session.context()?;
         let cluster = session.connect(&context).await;
-        vec![Target { context, cluster, uid: None }]
+        vec![Target {
+            context,
+            cluster,
+            uid: None,
+        }]
     };
     let args_ref = &args;
-    let states = fan_out(targets, usize::from(args.targets.concurrency), |t| async move { of_one(args_ref, &t).await }, |_| {}).await;
+    let states = fan_out(
+        targets,
+        usize::from(args.targets.concurrency),
+        |t| async move { of_one(args_ref, &t).await },
+        |_| {},
+    )
+    .await;
     let bad = states.iter().filter(|s| !s.is_good()).count();
     let exit = if bad == 0 { ExitCode::Done } else { ExitCode::Failed };
     match args.output.output {
@@ -138,7 +148,13 @@ async fn of_one(args: &StatusArgs, target: &Target) -> State {
     };
     let cluster = match &target.cluster {
         Ok(cluster) => cluster,
-        Err(e) => return empty(String::new(), String::new(), unreachable(&target.context, e, watch.took()).failure),
+        Err(e) => {
+            return empty(
+                String::new(),
+                String::new(),
+                unreachable(&target.context, e, watch.took()).failure,
+            );
+        }
     };
     let mut state = empty(cluster.server.clone(), cluster.namespace.clone(), None);
     if let Err(e) = read(args, cluster, &mut state).await {
@@ -152,12 +168,20 @@ async fn read(args: &StatusArgs, cluster: &Cluster, state: &mut State) -> Result
     let served = discover(cluster, &["", "external-secrets.io"]).await?;
     let namespace = (!args.all_namespaces).then_some(cluster.namespace.as_str());
     if !served.has_group("external-secrets.io") {
-        return Err(CliError::failed("KindMissing", format!("External Secrets is not installed [{}]", cluster.context))
-            .cause("the cluster serves nothing in group external-secrets.io")
-            .hint(format!("kubectl eso crds --apply --contexts {}", super::error::quoted(&cluster.context))));
+        return Err(CliError::failed(
+            "KindMissing",
+            format!("External Secrets is not installed [{}]", cluster.context),
+        )
+        .cause("the cluster serves nothing in group external-secrets.io")
+        .hint(format!(
+            "kubectl eso crds --apply --contexts {}",
+            super::error::quoted(&cluster.context)
+        )));
     }
     state.stores = lines(cluster, &served, "SecretStore", namespace, None).await?;
-    state.stores.extend(lines(cluster, &served, "ClusterSecretStore", None, None).await?);
+    state
+        .stores
+        .extend(lines(cluster, &served, "ClusterSecretStore", None, None).await?);
     state.secrets = lines(cluster, &served, "ExternalSecret", namespace, args.selector.as_deref()).await?;
     let (record, accepted) = token(args, cluster, &served).await?;
     let within = SignedDuration::try_from(args.expiring_within).unwrap_or(SignedDuration::MAX);
@@ -166,9 +190,23 @@ async fn read(args: &StatusArgs, cluster: &Cluster, state: &mut State) -> Result
     Ok(())
 }
 
-async fn lines(cluster: &Cluster, served: &Served, kind: &str, namespace: Option<&str>, selector: Option<&str>) -> Result<Vec<Line>, CliError> {
-    let Some(version) = served.versions_of("external-secrets.io", kind).first().map(|v| (*v).to_owned()) else { return Ok(Vec::new()) };
-    let Some((resource, _)) = served.resource(&format!("external-secrets.io/{version}"), kind) else { return Ok(Vec::new()) };
+async fn lines(
+    cluster: &Cluster,
+    served: &Served,
+    kind: &str,
+    namespace: Option<&str>,
+    selector: Option<&str>,
+) -> Result<Vec<Line>, CliError> {
+    let Some(version) = served
+        .versions_of("external-secrets.io", kind)
+        .first()
+        .map(|v| (*v).to_owned())
+    else {
+        return Ok(Vec::new());
+    };
+    let Some((resource, _)) = served.resource(&format!("external-secrets.io/{version}"), kind) else {
+        return Ok(Vec::new());
+    };
     match observe::list(cluster, resource, namespace, selector).await {
         Ok(found) => Ok(found.iter().map(line).collect()),
         // Cluster-wide stores are often out of sight for people who may see everything else.
@@ -178,8 +216,14 @@ async fn lines(cluster: &Cluster, served: &Served, kind: &str, namespace: Option
 }
 
 /// The record beside the stored token, and whether the upstream accepts it.
-async fn token(args: &StatusArgs, cluster: &Cluster, served: &Served) -> Result<(Option<TokenRecord>, Option<bool>), CliError> {
-    let Some((resource, _)) = served.resource("v1", "Secret") else { return Ok((None, None)) };
+async fn token(
+    args: &StatusArgs,
+    cluster: &Cluster,
+    served: &Served,
+) -> Result<(Option<TokenRecord>, Option<bool>), CliError> {
+    let Some((resource, _)) = served.resource("v1", "Secret") else {
+        return Ok((None, None));
+    };
     let found = match observe::get(cluster, resource, Some(&cluster.namespace), TOKEN_SECRET).await {
         Ok(found) => found.filter(is_ours),
         Err(e) if e.reason == Reason::Forbidden => return Ok((None, None)),
@@ -189,9 +233,18 @@ async fn token(args: &StatusArgs, cluster: &Cluster, served: &Served) -> Result<
     if args.offline || record.is_none() {
         return Ok((record, None));
     }
-    let (Some(secret), Some((url, ca))) = (found, upstream_of(cluster, served).await?) else { return Ok((record, None)) };
-    let Some(token) = stored_token(&secret) else { return Ok((record, Some(false))) };
-    let visitor = Visitor { url: &url, ca_pem: ca.as_deref(), token: Some(token.as_str()), context: &cluster.context };
+    let (Some(secret), Some((url, ca))) = (found, upstream_of(cluster, served).await?) else {
+        return Ok((record, None));
+    };
+    let Some(token) = stored_token(&secret) else {
+        return Ok((record, Some(false)));
+    };
+    let visitor = Visitor {
+        url: &url,
+        ca_pem: ca.as_deref(),
+        token: Some(token.as_str()),
+        context: &cluster.context,
+    };
     Ok(match visitor.whoami().await {
         Ok(_) => (record, Some(true)),
         Err(e) if e.reason == Reason::Unauthorized => (record, Some(false)),
@@ -202,13 +255,37 @@ async fn token(args: &StatusArgs, cluster: &Cluster, served: &Served) -> Result<
 
 /// Address and CA as the store beside the token names them.
 async fn upstream_of(cluster: &Cluster, served: &Served) -> Result<Option<(String, Option<String>)>, CliError> {
-    for (kind, namespace) in [("SecretStore", Some(cluster.namespace.as_str())), ("ClusterSecretStore", None)] {
-        let Some((resource, _)) = served.resource("external-secrets.io/v1", kind) else { continue };
-        let Ok(Some(store)) = observe::get(cluster, resource, namespace, STORE).await else { continue };
-        let Some(url) = store.pointer("/spec/provider/kubernetes/server/url").and_then(Value::as_str) else { continue };
-        let Some((maps, _)) = served.resource("v1", "ConfigMap") else { continue };
-        let ca = observe::get(cluster, maps, Some(&cluster.namespace), crate::plan::names::CA_CONFIG_MAP).await?;
-        let pem = ca.as_ref().and_then(|c| c.pointer("/data/ca.crt")).and_then(Value::as_str).map(str::to_owned);
+    for (kind, namespace) in [
+        ("SecretStore", Some(cluster.namespace.as_str())),
+        ("ClusterSecretStore", None),
+    ] {
+        let Some((resource, _)) = served.resource("external-secrets.io/v1", kind) else {
+            continue;
+        };
+        let Ok(Some(store)) = observe::get(cluster, resource, namespace, STORE).await else {
+            continue;
+        };
+        let Some(url) = store
+            .pointer("/spec/provider/kubernetes/server/url")
+            .and_then(Value::as_str)
+        else {
+            continue;
+        };
+        let Some((maps, _)) = served.resource("v1", "ConfigMap") else {
+            continue;
+        };
+        let ca = observe::get(
+            cluster,
+            maps,
+            Some(&cluster.namespace),
+            crate::plan::names::CA_CONFIG_MAP,
+        )
+        .await?;
+        let pem = ca
+            .as_ref()
+            .and_then(|c| c.pointer("/data/ca.crt"))
+            .and_then(Value::as_str)
+            .map(str::to_owned);
         return Ok(Some((url.to_owned(), pem)));
     }
     Ok(None)
@@ -238,7 +315,9 @@ fn document(states: &[State], exit: ExitCode) -> Value {
 fn names(session: &Session, args: &StatusArgs, states: &[State]) {
     for l in states.iter().flat_map(|s| s.stores.iter().chain(&s.secrets)) {
         if !args.only_problems || !l.is_good() {
-            session.ui.line(&crate::plan::manifest::display(&l.kind, "external-secrets.io", &l.name));
+            session
+                .ui
+                .line(&crate::plan::manifest::display(&l.kind, "external-secrets.io", &l.name));
         }
     }
 }
@@ -246,17 +325,37 @@ fn names(session: &Session, args: &StatusArgs, states: &[State]) {
 fn tables(session: &Session, args: &StatusArgs, states: &[State]) {
     let wide = args.output.output == Output::Wide;
     let mut clusters = Table::new(if wide {
-        vec!["CONTEXT", "STORES", "SECRETS", "TOKEN", "EXPIRES", "NAMESPACE", "SERVER"]
+        vec![
+            "CONTEXT",
+            "STORES",
+            "SECRETS",
+            "TOKEN",
+            "EXPIRES",
+            "NAMESPACE",
+            "SERVER",
+        ]
     } else {
         vec!["CONTEXT", "STORES", "SECRETS", "TOKEN", "EXPIRES"]
     });
     for s in states.iter().filter(|s| !args.only_problems || !s.is_good()) {
         let good = s.stores.iter().filter(|l| l.is_good()).count();
         let mut row = if s.failure.is_some() {
-            vec![s.context.clone(), "<unknown>".to_owned(), "<unknown>".to_owned(), "<unknown>".to_owned(), "<unknown>".to_owned()]
+            vec![
+                s.context.clone(),
+                "<unknown>".to_owned(),
+                "<unknown>".to_owned(),
+                "<unknown>".to_owned(),
+                "<unknown>".to_owned(),
+            ]
         } else {
             let expires = s.record.as_ref().map(|r| left(r.expires_at)).unwrap_or_default();
-            vec![s.context.clone(), format!("{good}/{}", s.stores.len()), format!("{}/{}", s.ready(), s.secrets.len()), s.token.as_str().to_owned(), expires]
+            vec![
+                s.context.clone(),
+                format!("{good}/{}", s.stores.len()),
+                format!("{}/{}", s.ready(), s.secrets.len()),
+                s.token.as_str().to_owned(),
+                expires,
+            ]
         };
         if wide {
             row.extend([s.namespace.clone(), s.server.clone()]);
@@ -269,15 +368,31 @@ fn tables(session: &Session, args: &StatusArgs, states: &[State]) {
 
 fn left(at: Timestamp) -> String {
     let span = at.duration_since(now());
-    if span <= SignedDuration::ZERO { format!("{} ago", human_duration(-span)) } else { human_duration(span) }
+    if span <= SignedDuration::ZERO {
+        format!("{} ago", human_duration(-span))
+    } else {
+        human_duration(span)
+    }
 }
 
 /// Below the clusters: what is not ready (all objects with `-o wide`).
 fn problems(session: &Session, args: &StatusArgs, states: &[State], wide: bool) {
     let mut table = Table::new(vec!["CONTEXT", "NAMESPACE", "OBJECT", "READY", "REASON", "MESSAGE"]);
     for s in states {
-        for l in s.stores.iter().chain(&s.secrets).filter(|l| (wide && !args.only_problems) || !l.is_good()) {
-            table.row(vec![s.context.clone(), l.namespace.clone(), format!("{}/{}", l.kind.to_lowercase(), l.name), l.ready.clone(), l.reason.clone(), l.message.clone()]);
+        for l in s
+            .stores
+            .iter()
+            .chain(&s.secrets)
+            .filter(|l| (wide && !args.only_problems) || !l.is_good())
+        {
+            table.row(vec![
+                s.context.clone(),
+                l.namespace.clone(),
+                format!("{}/{}", l.kind.to_lowercase(), l.name),
+                l.ready.clone(),
+                l.reason.clone(),
+                l.message.clone(),
+            ]);
         }
     }
     if !table.is_empty() {

@@ -30,7 +30,13 @@ impl Writer<'_> {
     /// The kind is not served, or the read is refused.
     pub async fn observe(&self, manifest: &Manifest) -> Result<Option<Value>, CliError> {
         let place = observe::within(&manifest.display(), manifest.namespace());
-        let resource = apply::resolve(self.cluster, self.served, manifest.api_version(), manifest.kind(), &place)?;
+        let resource = apply::resolve(
+            self.cluster,
+            self.served,
+            manifest.api_version(),
+            manifest.kind(),
+            &place,
+        )?;
         Ok(observe::get(self.cluster, &resource, manifest.namespace(), manifest.name()).await?)
     }
 
@@ -70,23 +76,35 @@ fn planned(step: &Step, cluster: &Cluster) -> Result<Outcome, CliError> {
                 Verdict::Configure => Action::Configured,
                 Verdict::Unchanged => Action::Unchanged,
                 Verdict::Foreign | Verdict::ImmutableRoleRef => {
-                    return Err(CliError::failed("Conflict", format!("cannot apply {} [{}]", step.display(), cluster.context))
-                        .cause(if a.verdict == Verdict::Foreign { "it exists and was not made by kubectl-eso" } else { "it refers to another role" })
-                        .hint(if a.verdict == Verdict::Foreign { "--adopt takes it over" } else { "--recreate replaces it" }));
+                    return Err(CliError::failed(
+                        "Conflict",
+                        format!("cannot apply {} [{}]", step.display(), cluster.context),
+                    )
+                    .cause(if a.verdict == Verdict::Foreign {
+                        "it exists and was not made by kubectl-eso"
+                    } else {
+                        "it refers to another role"
+                    })
+                    .hint(if a.verdict == Verdict::Foreign {
+                        "--adopt takes it over"
+                    } else {
+                        "--recreate replaces it"
+                    }));
                 }
             };
             (a.manifest.namespace().map(str::to_owned), action)
         }
     };
-    Ok(Outcome { object: step.display(), namespace, action })
+    Ok(Outcome {
+        object: step.display(),
+        namespace,
+        action,
+    })
 }
 
 /// Objects as files for git: apply order, `---` between them, Secrets left out with a comment that says what supplies
 /// them.
-///
-/// # Errors
-/// An object that YAML cannot hold.
-pub fn export(manifests: &[Manifest], include_secrets: bool) -> Result<String, CliError> {
+pub fn export(manifests: &[Manifest], include_secrets: bool) -> String {
     let mut out = String::new();
     for manifest in manifests {
         if !out.is_empty() {
@@ -100,9 +118,7 @@ pub fn export(manifests: &[Manifest], include_secrets: bool) -> Result<String, C
             ));
             continue;
         }
-        let text = crate::api::yaml::write(manifest.value())
-            .map_err(|e| CliError::failed("Output", format!("cannot write {}", manifest.display())).cause(e.to_string()))?;
-        out.push_str(&text);
+        out.push_str(&crate::api::yaml::write(manifest.value()));
     }
-    Ok(out)
+    out
 }

@@ -59,9 +59,20 @@ pub async fn find(cluster: Cluster, args: &UpstreamArgs) -> Result<Upstream, Cli
         }
         match choose_ca(&address.url, &cluster.context, &cas).await {
             Ok(ca) => {
-                return Ok(Upstream { cluster, uid, address, ca, data_namespace: args.data_namespace.clone() });
+                return Ok(Upstream {
+                    cluster,
+                    uid,
+                    address,
+                    ca,
+                    data_namespace: args.data_namespace.clone(),
+                });
             }
-            Err(e) => refused.push(format!("{}: {} (from {})", e.reason.as_str(), e.message, address.source)),
+            Err(e) => refused.push(format!(
+                "{}: {} (from {})",
+                e.reason.as_str(),
+                e.message,
+                address.source
+            )),
         }
     }
     let hint = if refused.iter().any(|r| r.contains("local address")) {
@@ -69,14 +80,23 @@ pub async fn find(cluster: Cluster, args: &UpstreamArgs) -> Result<Upstream, Cli
     } else {
         "pass --upstream-url URL, and --upstream-ca FILE if its certificate comes from another authority"
     };
-    Err(CliError::failed("NoUsableAddress", format!("no address of the upstream is usable for other clusters [{}]", cluster.context))
-        .cause(refused.join("; "))
-        .hint(hint))
+    Err(CliError::failed(
+        "NoUsableAddress",
+        format!(
+            "no address of the upstream is usable for other clusters [{}]",
+            cluster.context
+        ),
+    )
+    .cause(refused.join("; "))
+    .hint(hint))
 }
 
 async fn sources(cluster: &Cluster, args: &UpstreamArgs, fleet: Option<&Value>) -> AddressSources {
     if args.upstream_url.is_some() {
-        return AddressSources { flag: args.upstream_url.clone(), ..AddressSources::default() };
+        return AddressSources {
+            flag: args.upstream_url.clone(),
+            ..AddressSources::default()
+        };
     }
     let info = config_map(cluster, "kube-public", "cluster-info", "kubeconfig").await;
     let kubeadm = config_map(cluster, "kube-system", "kubeadm-config", "ClusterConfiguration").await;
@@ -86,7 +106,10 @@ async fn sources(cluster: &Cluster, args: &UpstreamArgs, fleet: Option<&Value>) 
     };
     AddressSources {
         flag: None,
-        fleet: fleet.and_then(|f| f.get("apiServerURL")).and_then(Value::as_str).map(str::to_owned),
+        fleet: fleet
+            .and_then(|f| f.get("apiServerURL"))
+            .and_then(Value::as_str)
+            .map(str::to_owned),
         cluster_info: in_yaml(info, "/clusters/0/cluster/server"),
         kubeadm: in_yaml(kubeadm, "/controlPlaneEndpoint").and_then(|e| kubeadm_url(&e)),
         context: Some(cluster.server.clone()),
@@ -95,13 +118,26 @@ async fn sources(cluster: &Cluster, args: &UpstreamArgs, fleet: Option<&Value>) 
 
 /// `--upstream-ca`, the kubeconfig's CA, `kube-root-ca.crt`, Fleet's CA, the system's roots: the first that verifies
 /// chain and host name is told to downstream clusters.
-async fn ca_candidates(cluster: &Cluster, args: &UpstreamArgs, fleet: Option<&Value>) -> Result<Vec<CaCandidate>, CliError> {
-    let candidate = |pem: String, source: &str| CaCandidate { pem: Some(pem), source: source.to_owned() };
+async fn ca_candidates(
+    cluster: &Cluster,
+    args: &UpstreamArgs,
+    fleet: Option<&Value>,
+) -> Result<Vec<CaCandidate>, CliError> {
+    let candidate = |pem: String, source: &str| CaCandidate {
+        pem: Some(pem),
+        source: source.to_owned(),
+    };
     if let Some(path) = &args.upstream_ca {
-        let pem = std::fs::read_to_string(path)
-            .map_err(|e| CliError::usage(format!("cannot read --upstream-ca {}", path.display())).cause(e.to_string()).hint("check the path"))?;
-        crate::cluster::proof::certificates(&pem)
-            .map_err(|e| CliError::usage(format!("--upstream-ca {}", path.display())).cause(e).hint("pass a PEM file"))?;
+        let pem = std::fs::read_to_string(path).map_err(|e| {
+            CliError::usage(format!("cannot read --upstream-ca {}", path.display()))
+                .cause(e.to_string())
+                .hint("check the path")
+        })?;
+        crate::cluster::proof::certificates(&pem).map_err(|e| {
+            CliError::usage(format!("--upstream-ca {}", path.display()))
+                .cause(e)
+                .hint("pass a PEM file")
+        })?;
         return Ok(vec![candidate(pem, "--upstream-ca")]);
     }
     let mut out = Vec::new();
@@ -111,10 +147,17 @@ async fn ca_candidates(cluster: &Cluster, args: &UpstreamArgs, fleet: Option<&Va
     if let Some(pem) = config_map(cluster, "kube-system", "kube-root-ca.crt", "ca.crt").await {
         out.push(candidate(pem, "ConfigMap kube-root-ca.crt"));
     }
-    if let Some(pem) = fleet.and_then(|f| f.get("apiServerCA")).and_then(Value::as_str).and_then(decode) {
+    if let Some(pem) = fleet
+        .and_then(|f| f.get("apiServerCA"))
+        .and_then(Value::as_str)
+        .and_then(decode)
+    {
         out.push(candidate(pem, "Fleet's configuration (apiServerCA)"));
     }
-    out.push(CaCandidate { pem: None, source: "the system's roots".to_owned() });
+    out.push(CaCandidate {
+        pem: None,
+        source: "the system's roots".to_owned(),
+    });
     Ok(out)
 }
 
@@ -132,7 +175,13 @@ async fn fleet_config(cluster: &Cluster) -> Option<Value> {
 /// A key of a ConfigMap that may well be absent or forbidden: then that source simply has nothing to say.
 async fn config_map(cluster: &Cluster, namespace: &str, name: &str, key: &str) -> Option<String> {
     let api: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), namespace);
-    let found = cluster.call("get", &format!("configmap/{name} in namespace {namespace:?}"), api.get_opt(name)).await;
+    let found = cluster
+        .call(
+            "get",
+            &format!("configmap/{name} in namespace {namespace:?}"),
+            api.get_opt(name),
+        )
+        .await;
     found.ok().flatten()?.data?.remove(key)
 }
 
@@ -142,5 +191,8 @@ async fn config_map(cluster: &Cluster, namespace: &str, name: &str, key: &str) -
 /// The server's refusal.
 pub async fn namespace_exists(cluster: &Cluster, name: &str) -> Result<bool, ClusterError> {
     let api: Api<Namespace> = Api::all(cluster.client.clone());
-    Ok(cluster.call("get", &format!("namespace/{name}"), api.get_opt(name)).await?.is_some())
+    Ok(cluster
+        .call("get", &format!("namespace/{name}"), api.get_opt(name))
+        .await?
+        .is_some())
 }

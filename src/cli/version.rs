@@ -47,7 +47,11 @@ fn client() -> Value {
 /// # Errors
 /// A value the format cannot hold.
 pub fn client_only(ui: &Ui, args: &VersionArgs) -> Result<ExitCode, CliError> {
-    print(ui, args, &json!({"apiVersion": "kubectl-eso/v1", "kind": "Version", "client": client()}))?;
+    print(
+        ui,
+        args,
+        &json!({"apiVersion": "kubectl-eso/v1", "kind": "Version", "client": client()}),
+    )?;
     Ok(ExitCode::Done)
 }
 
@@ -74,24 +78,46 @@ pub async fn run(session: &Session, args: VersionArgs) -> Result<ExitCode, CliEr
 
 async fn server(session: &Session) -> Result<Value, CliError> {
     let cluster = session.upstream().await?;
-    let info = cluster.call("get", "version", cluster.client.apiserver_version()).await?;
+    let info = cluster
+        .call("get", "version", cluster.client.apiserver_version())
+        .await?;
     let served = discover(&cluster, &["external-secrets.io"]).await?;
-    Ok(json!({"context": cluster.context, "version": info.git_version, "externalSecrets": served.versions_of("external-secrets.io", "ExternalSecret")}))
+    Ok(
+        json!({"context": cluster.context, "version": info.git_version, "externalSecrets": served.versions_of("external-secrets.io", "ExternalSecret")}),
+    )
 }
 
 fn print(ui: &Ui, args: &VersionArgs, value: &Value) -> Result<(), CliError> {
     match args.output.output {
         Output::Json => ui.json(value),
         Output::Yaml => {
-            let text = crate::api::yaml::write(value).map_err(|e| CliError::failed("Output", "cannot write YAML").cause(e.to_string()))?;
-            ui.document(&text);
+            ui.document(&crate::api::yaml::write(value));
         }
         _ => {
-            ui.line(&format!("Client Version: {}", value["client"]["version"].as_str().unwrap_or_default()));
+            ui.line(&format!(
+                "Client Version: {}",
+                value["client"]["version"].as_str().unwrap_or_default()
+            ));
             if let Some(server) = value.get("server") {
-                let versions: Vec<&str> = server["externalSecrets"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-                ui.line(&format!("Server Version: {} [{}]", server["version"].as_str().unwrap_or_default(), server["context"].as_str().unwrap_or_default()));
-                ui.line(&format!("External Secrets API: {}", if versions.is_empty() { "not installed".to_owned() } else { versions.join(", ") }));
+                let versions: Vec<&str> = server["externalSecrets"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Value::as_str)
+                    .collect();
+                ui.line(&format!(
+                    "Server Version: {} [{}]",
+                    server["version"].as_str().unwrap_or_default(),
+                    server["context"].as_str().unwrap_or_default()
+                ));
+                ui.line(&format!(
+                    "External Secrets API: {}",
+                    if versions.is_empty() {
+                        "not installed".to_owned()
+                    } else {
+                        versions.join(", ")
+                    }
+                ));
             }
         }
     }

@@ -24,24 +24,48 @@ pub struct Options {
 ///
 /// # Errors
 /// The server's refusal, or ours where the verdict forbids the write.
-pub async fn execute(cluster: &Cluster, served: &Served, step: &Step, options: Options) -> Result<Outcome, ClusterError> {
+pub async fn execute(
+    cluster: &Cluster,
+    served: &Served,
+    step: &Step,
+    options: Options,
+) -> Result<Outcome, ClusterError> {
     match step {
         Step::Apply(apply) => apply_one(cluster, served, apply, options).await,
         Step::Delete(delete) => delete_one(cluster, served, delete, options).await,
     }
 }
 
-async fn apply_one(cluster: &Cluster, served: &Served, step: &Apply, options: Options) -> Result<Outcome, ClusterError> {
+async fn apply_one(
+    cluster: &Cluster,
+    served: &Served,
+    step: &Apply,
+    options: Options,
+) -> Result<Outcome, ClusterError> {
     let manifest = &step.manifest;
     let label = manifest.display();
-    let outcome = |action| Outcome { object: label.clone(), namespace: manifest.namespace().map(str::to_owned), action };
+    let outcome = |action| Outcome {
+        object: label.clone(),
+        namespace: manifest.namespace().map(str::to_owned),
+        action,
+    };
     let place = within(&label, manifest.namespace());
-    let refuse = |message: &str| Err(ClusterError::local("apply", &place, &cluster.context, Reason::Conflict, message));
+    let refuse = |message: &str| {
+        Err(ClusterError::local(
+            "apply",
+            &place,
+            &cluster.context,
+            Reason::Conflict,
+            message,
+        ))
+    };
     match step.verdict {
         Verdict::Unchanged => return Ok(outcome(Action::Unchanged)),
         Verdict::Foreign => return refuse("it exists and was not made by kubectl-eso (use --adopt to take it over)"),
         Verdict::ImmutableRoleRef => {
-            return refuse("it refers to another role, which cannot be changed in place (use --recreate to replace it)");
+            return refuse(
+                "it refers to another role, which cannot be changed in place (use --recreate to replace it)",
+            );
         }
         Verdict::Create | Verdict::Configure => {}
     }
@@ -61,8 +85,14 @@ async fn apply_one(cluster: &Cluster, served: &Served, step: &Apply, options: Op
         params = params.validation_strict();
     }
     let patch = Patch::Apply(manifest.value());
-    let applied = cluster.call("apply", &place, handle.patch(manifest.name(), &params, &patch)).await?;
-    let before = step.live.as_ref().and_then(|l| l.pointer("/metadata/resourceVersion")).and_then(Value::as_str);
+    let applied = cluster
+        .call("apply", &place, handle.patch(manifest.name(), &params, &patch))
+        .await?;
+    let before = step
+        .live
+        .as_ref()
+        .and_then(|l| l.pointer("/metadata/resourceVersion"))
+        .and_then(Value::as_str);
     Ok(outcome(match before {
         None => Action::Created,
         Some(version) if applied.metadata.resource_version.as_deref() == Some(version) => Action::Unchanged,
@@ -70,14 +100,22 @@ async fn apply_one(cluster: &Cluster, served: &Served, step: &Apply, options: Op
     }))
 }
 
-async fn delete_one(cluster: &Cluster, served: &Served, step: &Delete, options: Options) -> Result<Outcome, ClusterError> {
+async fn delete_one(
+    cluster: &Cluster,
+    served: &Served,
+    step: &Delete,
+    options: Options,
+) -> Result<Outcome, ClusterError> {
     let label = Step::Delete(step.clone()).display();
     let place = within(&label, step.namespace.as_deref());
     let resource = resolve(cluster, served, &step.api_version, &step.kind, &place)?;
     let handle = api(cluster, &resource, step.namespace.as_deref());
     let params = DeleteParams {
         dry_run: options.server_dry_run,
-        preconditions: Some(Preconditions { uid: Some(step.uid.clone()), resource_version: None }),
+        preconditions: Some(Preconditions {
+            uid: Some(step.uid.clone()),
+            resource_version: None,
+        }),
         ..DeleteParams::default()
     };
     match cluster.call("delete", &place, handle.delete(&step.name, &params)).await {
@@ -85,7 +123,11 @@ async fn delete_one(cluster: &Cluster, served: &Served, step: &Delete, options: 
         Err(e) if e.is_not_found() => {}
         Err(e) => return Err(e),
     }
-    Ok(Outcome { object: label, namespace: step.namespace.clone(), action: Action::Deleted })
+    Ok(Outcome {
+        object: label,
+        namespace: step.namespace.clone(),
+        action: Action::Deleted,
+    })
 }
 
 /// The resource of a kind, or an error that names what is missing.
@@ -99,9 +141,18 @@ pub fn resolve(
     kind: &str,
     place: &str,
 ) -> Result<kube::core::ApiResource, ClusterError> {
-    served.resource(api_version, kind).map(|(r, _)| r.clone()).ok_or_else(|| {
-        ClusterError::local("apply", place, &cluster.context, Reason::KindMissing, format!("the cluster does not serve {kind} in {api_version}"))
-    })
+    served
+        .resource(api_version, kind)
+        .map(|(r, _)| r.clone())
+        .ok_or_else(|| {
+            ClusterError::local(
+                "apply",
+                place,
+                &cluster.context,
+                Reason::KindMissing,
+                format!("the cluster does not serve {kind} in {api_version}"),
+            )
+        })
 }
 
 fn role_ref_differs(wanted: &Value, live: &Value) -> bool {
@@ -122,10 +173,16 @@ async fn recreate(
     let uid = live.pointer("/metadata/uid").and_then(Value::as_str).map(str::to_owned);
     let params = DeleteParams {
         dry_run: options.server_dry_run,
-        preconditions: Some(Preconditions { uid, resource_version: None }),
+        preconditions: Some(Preconditions {
+            uid,
+            resource_version: None,
+        }),
         ..DeleteParams::default()
     };
-    cluster.call("delete", place, handle.delete(name, &params)).await.map(|_| ())
+    cluster
+        .call("delete", place, handle.delete(name, &params))
+        .await
+        .map(|_| ())
 }
 
 /// Fields that `kubectl apply` wrote client-side would conflict with ours for ever: its entry in `managedFields`
@@ -137,29 +194,48 @@ async fn take_over(
     live: &Value,
     place: &str,
 ) -> Result<(), ClusterError> {
-    let version = live.pointer("/metadata/resourceVersion").cloned().unwrap_or(Value::Null);
+    let version = live
+        .pointer("/metadata/resourceVersion")
+        .cloned()
+        .unwrap_or(Value::Null);
     let mut patch = vec![
         json!({"op": "test", "path": "/metadata/resourceVersion", "value": version}),
         json!({"op": "replace", "path": "/metadata/managedFields", "value": migrated(live)}),
     ];
     let annotation = "kubectl.kubernetes.io/last-applied-configuration";
-    if live.pointer("/metadata/annotations").is_some_and(|a| a.get(annotation).is_some()) {
-        patch.push(json!({"op": "remove", "path": "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"}));
+    if live
+        .pointer("/metadata/annotations")
+        .is_some_and(|a| a.get(annotation).is_some())
+    {
+        patch.push(
+            json!({"op": "remove", "path": "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"}),
+        );
     }
     let patch: json_patch::Patch = serde_json::from_value(Value::Array(patch))
         .map_err(|e| ClusterError::local("patch", place, &cluster.context, Reason::Other, e.to_string()))?;
-    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-    cluster.call("patch", place, handle.patch(name, &params, &Patch::Json::<()>(patch))).await.map(|_| ())
+    let params = PatchParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    cluster
+        .call("patch", place, handle.patch(name, &params, &Patch::Json::<()>(patch)))
+        .await
+        .map(|_| ())
 }
 
 /// `managedFields` with kubectl's client-side entries merged into one Apply entry of ours.
 fn migrated(live: &Value) -> Value {
-    let entries = live.pointer("/metadata/managedFields").and_then(Value::as_array).cloned().unwrap_or_default();
+    let entries = live
+        .pointer("/metadata/managedFields")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
     let mut fields = json!({});
     let mut kept = Vec::new();
     let mut model = None;
     for entry in entries {
-        let ours = entry["manager"] == FIELD_MANAGER && entry["operation"] == "Apply" && entry.get("subresource").is_none();
+        let ours =
+            entry["manager"] == FIELD_MANAGER && entry["operation"] == "Apply" && entry.get("subresource").is_none();
         if ours || is_client_side(&entry) {
             merge(&mut fields, &entry["fieldsV1"]);
             model = Some(entry);
@@ -180,7 +256,9 @@ fn migrated(live: &Value) -> Value {
 }
 
 fn merge(into: &mut Value, from: &Value) {
-    let (Value::Object(a), Value::Object(b)) = (into, from) else { return };
+    let (Value::Object(a), Value::Object(b)) = (into, from) else {
+        return;
+    };
     for (key, value) in b {
         merge(a.entry(key.clone()).or_insert_with(|| json!({})), value);
     }

@@ -28,7 +28,10 @@ impl Served {
             .get(group)
             .into_iter()
             .flatten()
-            .filter(|v| self.kinds.contains_key(&(group.to_owned(), (*v).clone(), kind.to_owned())))
+            .filter(|v| {
+                self.kinds
+                    .contains_key(&(group.to_owned(), (*v).clone(), kind.to_owned()))
+            })
             .map(String::as_str)
             .collect()
     }
@@ -52,7 +55,10 @@ pub async fn discover(cluster: &Cluster, groups: &[&str]) -> Result<Served, Clus
     let mut served = Served::default();
     let wants_named = groups.iter().any(|g| !g.is_empty());
     let listed = if wants_named {
-        cluster.call("list", "API groups", cluster.client.list_api_groups()).await?.groups
+        cluster
+            .call("list", "API groups", cluster.client.list_api_groups())
+            .await?
+            .groups
     } else {
         Vec::new()
     };
@@ -60,7 +66,9 @@ pub async fn discover(cluster: &Cluster, groups: &[&str]) -> Result<Served, Clus
         let versions = if group.is_empty() {
             vec!["v1".to_owned()]
         } else {
-            let Some(found) = listed.iter().find(|g| g.name == *group) else { continue };
+            let Some(found) = listed.iter().find(|g| g.name == *group) else {
+                continue;
+            };
             let preferred = found.preferred_version.as_ref().map(|v| v.version.clone());
             let mut all: Vec<String> = found.versions.iter().map(|v| v.version.clone()).collect();
             all.sort_by_key(|v| Some(v) != preferred.as_ref());
@@ -75,12 +83,22 @@ pub async fn discover(cluster: &Cluster, groups: &[&str]) -> Result<Served, Clus
 }
 
 async fn add_version(cluster: &Cluster, served: &mut Served, group: &str, version: &str) -> Result<(), ClusterError> {
-    let object = format!("API resources of {}", if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") });
+    let object = format!(
+        "API resources of {}",
+        if group.is_empty() {
+            version.to_owned()
+        } else {
+            format!("{group}/{version}")
+        }
+    );
     let request = async {
         if group.is_empty() {
             cluster.client.list_core_api_resources(version).await
         } else {
-            cluster.client.list_api_group_resources(&format!("{group}/{version}")).await
+            cluster
+                .client
+                .list_api_group_resources(&format!("{group}/{version}"))
+                .await
         }
     };
     let list: APIResourceList = match cluster.call("list", &object, request).await {
@@ -91,7 +109,10 @@ async fn add_version(cluster: &Cluster, served: &mut Served, group: &str, versio
     for r in list.resources.iter().filter(|r| !r.name.contains('/')) {
         let gvk = GroupVersionKind::gvk(group, version, &r.kind);
         let resource = ApiResource::from_gvk_with_plural(&gvk, &r.name);
-        served.kinds.insert((group.to_owned(), version.to_owned(), r.kind.clone()), (resource, r.namespaced));
+        served.kinds.insert(
+            (group.to_owned(), version.to_owned(), r.kind.clone()),
+            (resource, r.namespaced),
+        );
     }
     Ok(())
 }

@@ -132,7 +132,11 @@ impl ClusterError {
                 .filter(|d| d.retry_after_seconds > 0)
                 .map(|d| Duration::from_secs(u64::from(d.retry_after_seconds)));
             if out.message.is_empty() {
-                out.message = if status.reason.is_empty() { format!("HTTP {}", status.code) } else { status.reason.clone() };
+                out.message = if status.reason.is_empty() {
+                    format!("HTTP {}", status.code)
+                } else {
+                    status.reason.clone()
+                };
             }
             return out;
         }
@@ -152,7 +156,12 @@ fn classify_status(status: &kube::core::Status) -> (Reason, Vec<(String, String)
     let conflicts = status
         .details
         .as_ref()
-        .map(|d| d.causes.iter().map(|c| (manager_in(&c.message), c.field.clone())).collect::<Vec<_>>())
+        .map(|d| {
+            d.causes
+                .iter()
+                .map(|c| (manager_in(&c.message), c.field.clone()))
+                .collect::<Vec<_>>()
+        })
         .unwrap_or_default();
     let has_name = status.details.as_ref().is_some_and(|d| !d.name.is_empty());
     let reason = match (status.code, status.reason.as_str()) {
@@ -168,7 +177,14 @@ fn classify_status(status: &kube::core::Status) -> (Reason, Vec<(String, String)
         (504, _) => Reason::Timeout,
         _ => Reason::Other,
     };
-    (reason, if reason == Reason::Conflict { conflicts } else { Vec::new() })
+    (
+        reason,
+        if reason == Reason::Conflict {
+            conflicts
+        } else {
+            Vec::new()
+        },
+    )
 }
 
 /// `conflict with "NAME" using v1` → `NAME`.
@@ -179,7 +195,10 @@ fn manager_in(message: &str) -> String {
 fn classify_transport(error: &kube::Error, server: &str) -> (Reason, String) {
     if matches!(error, kube::Error::Auth(_)) {
         // kube's text holds the plugin's command line, environment and stdout, where a token may be.
-        return (Reason::ExecPlugin, "the credential plugin of this kubeconfig user failed".to_owned());
+        return (
+            Reason::ExecPlugin,
+            "the credential plugin of this kubeconfig user failed".to_owned(),
+        );
     }
     let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
     let mut last = String::new();
@@ -198,28 +217,42 @@ fn classify_transport(error: &kube::Error, server: &str) -> (Reason, String) {
     if last.contains("failed to lookup address") || last.contains("dns error") {
         return (Reason::Dns, format!("host name of {server} does not resolve"));
     }
-    (Reason::Other, if last.is_empty() { "unknown error".to_owned() } else { last })
+    (
+        Reason::Other,
+        if last.is_empty() {
+            "unknown error".to_owned()
+        } else {
+            last
+        },
+    )
 }
 
 fn find_tls<'a>(e: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
     if let Some(tls) = e.downcast_ref::<rustls::Error>() {
         return Some(tls);
     }
-    e.downcast_ref::<std::io::Error>()?.get_ref()?.downcast_ref::<rustls::Error>()
+    e.downcast_ref::<std::io::Error>()?
+        .get_ref()?
+        .downcast_ref::<rustls::Error>()
 }
 
 fn classify_tls(error: &rustls::Error, server: &str) -> (Reason, String) {
     use rustls::CertificateError as C;
     match error {
-        rustls::Error::InvalidCertificate(C::UnknownIssuer) => {
-            (Reason::UnknownAuthority, format!("x509: certificate of {server} is signed by an unknown authority"))
-        }
-        rustls::Error::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. }) => {
-            (Reason::WrongHostName, format!("x509: certificate is not valid for the host of {server}"))
-        }
+        rustls::Error::InvalidCertificate(C::UnknownIssuer) => (
+            Reason::UnknownAuthority,
+            format!("x509: certificate of {server} is signed by an unknown authority"),
+        ),
+        rustls::Error::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. }) => (
+            Reason::WrongHostName,
+            format!("x509: certificate is not valid for the host of {server}"),
+        ),
         rustls::Error::InvalidCertificate(
             C::Expired | C::ExpiredContext { .. } | C::NotValidYet | C::NotValidYetContext { .. },
-        ) => (Reason::CertificateExpired, format!("x509: certificate of {server} has expired or is not yet valid")),
+        ) => (
+            Reason::CertificateExpired,
+            format!("x509: certificate of {server} has expired or is not yet valid"),
+        ),
         other => (Reason::Tls, one_line(&other.to_string())),
     }
 }
@@ -231,9 +264,10 @@ fn classify_io(io: &std::io::Error, server: &str) -> Option<(Reason, String)> {
         return Some((Reason::Dns, format!("host name of {server} does not resolve")));
     }
     match io.kind() {
-        K::ConnectionRefused => {
-            Some((Reason::Connect, format!("the connection to the server {server} was refused")))
-        }
+        K::ConnectionRefused => Some((
+            Reason::Connect,
+            format!("the connection to the server {server} was refused"),
+        )),
         K::ConnectionReset | K::ConnectionAborted | K::BrokenPipe | K::UnexpectedEof => {
             Some((Reason::Connect, format!("the server {server} closed the connection")))
         }
@@ -245,7 +279,12 @@ fn classify_io(io: &std::io::Error, server: &str) -> Option<(Reason, String)> {
 
 /// Server texts may hold line breaks and escape bytes; errors are one printable line.
 pub fn one_line(text: &str) -> String {
-    let joined = text.split('\n').map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ");
+    let joined = text
+        .split('\n')
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ");
     joined.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 

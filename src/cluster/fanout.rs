@@ -29,7 +29,13 @@ mod tests {
     #[tokio::test]
     async fn keeps_order_and_every_result() {
         let mut seen = Vec::new();
-        let out = fan_out(vec![3, 1, 2], 2, |n| async move { if n == 1 { Err(n) } else { Ok(n) } }, |r| seen.push(*r)).await;
+        let out = fan_out(
+            vec![3, 1, 2],
+            2,
+            |n| async move { if n == 1 { Err(n) } else { Ok(n) } },
+            |r| seen.push(*r),
+        )
+        .await;
         assert_eq!(out, [Ok(3), Err(1), Ok(2)]);
         assert_eq!(seen, out);
     }

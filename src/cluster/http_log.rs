@@ -39,7 +39,10 @@ pub struct HttpLogLayer {
 impl HttpLogLayer {
     /// A layer for the client of `context`.
     pub fn new(context: &str, warnings: Warnings) -> Self {
-        Self { context: context.into(), warnings }
+        Self {
+            context: context.into(),
+            warnings,
+        }
     }
 }
 
@@ -47,7 +50,11 @@ impl<S> Layer<S> for HttpLogLayer {
     type Service = HttpLog<S>;
 
     fn layer(&self, inner: S) -> HttpLog<S> {
-        HttpLog { inner, context: self.context.clone(), warnings: self.warnings.clone() }
+        HttpLog {
+            inner,
+            context: self.context.clone(),
+            warnings: self.warnings.clone(),
+        }
     }
 }
 

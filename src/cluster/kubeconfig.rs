@@ -94,7 +94,9 @@ pub struct Overrides {
 
 impl std::fmt::Debug for Overrides {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Overrides").field("server", &self.server).finish_non_exhaustive()
+        f.debug_struct("Overrides")
+            .field("server", &self.server)
+            .finish_non_exhaustive()
     }
 }
 
@@ -112,7 +114,11 @@ impl Overrides {
             ("--client-key", self.client_key.is_some()),
             ("--token", self.token.is_some()),
         ];
-        flags.into_iter().filter(|(_, used)| *used).map(|(name, _)| name).collect()
+        flags
+            .into_iter()
+            .filter(|(_, used)| *used)
+            .map(|(name, _)| name)
+            .collect()
     }
 }
 
@@ -179,7 +185,10 @@ pub struct Loaded {
 impl Loaded {
     /// Context names in file order.
     pub fn contexts(&self) -> Vec<String> {
-        self.config.as_ref().map(|c| c.contexts.iter().map(|x| x.name.clone()).collect()).unwrap_or_default()
+        self.config
+            .as_ref()
+            .map(|c| c.contexts.iter().map(|x| x.name.clone()).collect())
+            .unwrap_or_default()
     }
 
     /// `current-context`, unless empty.
@@ -203,10 +212,18 @@ pub fn load(options: &ConnectOptions, env: &Environment) -> Result<Loaded, Confi
             path: path.clone(),
             message: "no such file or directory".to_owned(),
         })?;
-        return Ok(Loaded { config: Some(config), sources: vec![path.clone()], warnings: Vec::new() });
+        return Ok(Loaded {
+            config: Some(config),
+            sources: vec![path.clone()],
+            warnings: Vec::new(),
+        });
     }
     let paths = candidate_paths(env);
-    let mut loaded = Loaded { config: None, sources: Vec::new(), warnings: Vec::new() };
+    let mut loaded = Loaded {
+        config: None,
+        sources: Vec::new(),
+        warnings: Vec::new(),
+    };
     for path in &paths {
         let Some(next) = read(path)? else { continue };
         loaded.sources.push(path.clone());
@@ -215,7 +232,10 @@ pub fn load(options: &ConnectOptions, env: &Environment) -> Result<Loaded, Confi
             Some(first) => merge(first, next),
         });
     }
-    let empty = loaded.config.as_ref().is_none_or(|c| c.contexts.is_empty() && c.clusters.is_empty());
+    let empty = loaded
+        .config
+        .as_ref()
+        .is_none_or(|c| c.contexts.is_empty() && c.clusters.is_empty());
     if empty && env.in_cluster {
         loaded.config = None;
         return Ok(loaded);
@@ -247,12 +267,20 @@ fn candidate_paths(env: &Environment) -> Vec<PathBuf> {
 fn read(path: &Path) -> Result<Option<Kubeconfig>, ConfigError> {
     match std::fs::metadata(path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(ConfigError::Unreadable { path: path.to_owned(), message: e.to_string() }),
+        Err(e) => {
+            return Err(ConfigError::Unreadable {
+                path: path.to_owned(),
+                message: e.to_string(),
+            });
+        }
         Ok(_) => {}
     }
     Kubeconfig::read_from(path)
         .map(Some)
-        .map_err(|e| ConfigError::Unreadable { path: path.to_owned(), message: super::error::one_line(&e.to_string()) })
+        .map_err(|e| ConfigError::Unreadable {
+            path: path.to_owned(),
+            message: super::error::one_line(&e.to_string()),
+        })
 }
 
 /// First file wins per map key, whole entries; `current-context` from the first file that sets it.
@@ -289,7 +317,9 @@ pub fn default_context(loaded: &Loaded, options: &ConnectOptions) -> Result<Stri
             Ok(name.clone())
         }
         None => {
-            let name = loaded.current().ok_or_else(|| ConfigError::NoContext { available: loaded.contexts() })?;
+            let name = loaded.current().ok_or_else(|| ConfigError::NoContext {
+                available: loaded.contexts(),
+            })?;
             check_context(loaded, &name)?;
             Ok(name)
         }
@@ -305,7 +335,10 @@ pub fn check_context(loaded: &Loaded, name: &str) -> Result<(), ConfigError> {
     if names.iter().any(|n| n == name) {
         return Ok(());
     }
-    Err(ConfigError::UnknownContext { name: name.to_owned(), nearest: nearest(name, &names) })
+    Err(ConfigError::UnknownContext {
+        name: name.to_owned(),
+        nearest: nearest(name, &names),
+    })
 }
 
 /// Up to three names, closest first by edit distance; all of them when there are only a few.
@@ -313,8 +346,17 @@ pub fn nearest(name: &str, names: &[String]) -> Vec<String> {
     let mut scored: Vec<(usize, &String)> = names.iter().map(|n| (distance(name, n), n)).collect();
     scored.sort();
     let limit = (name.chars().count() / 2).max(3);
-    let close: Vec<String> = scored.iter().filter(|(d, _)| *d <= limit).take(3).map(|(_, n)| (*n).clone()).collect();
-    if close.is_empty() { scored.into_iter().take(3).map(|(_, n)| n.clone()).collect() } else { close }
+    let close: Vec<String> = scored
+        .iter()
+        .filter(|(d, _)| *d <= limit)
+        .take(3)
+        .map(|(_, n)| (*n).clone())
+        .collect();
+    if close.is_empty() {
+        scored.into_iter().take(3).map(|(_, n)| n.clone()).collect()
+    } else {
+        close
+    }
 }
 
 fn distance(a: &str, b: &str) -> usize {

@@ -40,23 +40,50 @@ pub struct Spec {
 /// [`Reason::Conflict`] naming the holder, or the server's refusal.
 pub async fn acquire(cluster: &Cluster, spec: &Spec, now: impl Fn() -> Timestamp) -> Result<Held, ClusterError> {
     let api: Api<Lease> = Api::namespaced(cluster.client.clone(), &spec.namespace);
-    let label = format!("lease.coordination.k8s.io/{} in namespace {:?}", spec.name, spec.namespace);
+    let label = format!(
+        "lease.coordination.k8s.io/{} in namespace {:?}",
+        spec.name, spec.namespace
+    );
     let deadline = now() + SignedDuration::try_from(spec.wait).unwrap_or(SignedDuration::MAX);
     loop {
         let found = cluster.call("get", &label, api.get_opt(&spec.name)).await?;
         let attempt = match &found {
-            None => cluster.call("create", &label, api.create(&PostParams::default(), &fresh(spec, now(), None))).await,
+            None => {
+                cluster
+                    .call(
+                        "create",
+                        &label,
+                        api.create(&PostParams::default(), &fresh(spec, now(), None)),
+                    )
+                    .await
+            }
             Some(lease) if is_free(lease, &spec.holder, now()) => {
                 let next = fresh(spec, now(), Some(lease));
-                cluster.call("update", &label, api.replace(&spec.name, &PostParams::default(), &next)).await
+                cluster
+                    .call("update", &label, api.replace(&spec.name, &PostParams::default(), &next))
+                    .await
             }
-            Some(lease) => Err(ClusterError::local("take", &label, &cluster.context, Reason::Conflict, held_text(lease))),
+            Some(lease) => Err(ClusterError::local(
+                "take",
+                &label,
+                &cluster.context,
+                Reason::Conflict,
+                held_text(lease),
+            )),
         };
         match attempt {
             Ok(current) => {
-                return Ok(Held { api, current, name: spec.name.clone(), holder: spec.holder.clone(), duration: spec.duration });
+                return Ok(Held {
+                    api,
+                    current,
+                    name: spec.name.clone(),
+                    holder: spec.holder.clone(),
+                    duration: spec.duration,
+                });
             }
-            Err(e) if !matches!(e.reason, Reason::Conflict | Reason::AlreadyExists) || now() >= deadline => return Err(e),
+            Err(e) if !matches!(e.reason, Reason::Conflict | Reason::AlreadyExists) || now() >= deadline => {
+                return Err(e);
+            }
             Err(_) => tokio::time::sleep(Duration::from_millis(500)).await,
         }
     }
@@ -72,13 +99,24 @@ impl Held {
         let mut next = self.current.clone();
         let spec = next.spec.get_or_insert_with(LeaseSpec::default);
         spec.renew_time = Some(MicroTime(now));
-        self.current = cluster.call("update", &label, self.api.replace(&self.name, &PostParams::default(), &next)).await?;
+        self.current = cluster
+            .call(
+                "update",
+                &label,
+                self.api.replace(&self.name, &PostParams::default(), &next),
+            )
+            .await?;
         Ok(())
     }
 
     /// True once half of the duration has gone by since the last renewal.
     pub fn is_stale(&self, now: Timestamp) -> bool {
-        let renewed = self.current.spec.as_ref().and_then(|s| s.renew_time.as_ref()).map(|t| t.0);
+        let renewed = self
+            .current
+            .spec
+            .as_ref()
+            .and_then(|s| s.renew_time.as_ref())
+            .map(|t| t.0);
         let half = SignedDuration::try_from(self.duration / 2).unwrap_or(SignedDuration::ZERO);
         renewed.is_none_or(|t| now.duration_since(t) >= half)
     }
@@ -88,21 +126,36 @@ impl Held {
         let spec = self.current.spec.get_or_insert_with(LeaseSpec::default);
         spec.holder_identity = None;
         let label = format!("lease.coordination.k8s.io/{}", self.name);
-        let call = self.api.replace(&self.name, &PostParams::default(), &self.current);
+        let params = PostParams::default();
+        let call = self.api.replace(&self.name, &params, &self.current);
         if let Err(e) = cluster.call("update", &label, call).await {
-            tracing::debug!(context = cluster.context, holder = self.holder, "could not release the lease: {}", e.message);
+            tracing::debug!(
+                context = cluster.context,
+                holder = self.holder,
+                "could not release the lease: {}",
+                e.message
+            );
         }
     }
 }
 
 fn fresh(spec: &Spec, now: Timestamp, previous: Option<&Lease>) -> Lease {
-    let transitions = previous.and_then(|l| l.spec.as_ref()).and_then(|s| s.lease_transitions).unwrap_or(0);
+    let transitions = previous
+        .and_then(|l| l.spec.as_ref())
+        .and_then(|s| s.lease_transitions)
+        .unwrap_or(0);
     let metadata = match previous {
         Some(lease) => lease.metadata.clone(),
         None => ObjectMeta {
             name: Some(spec.name.clone()),
             namespace: Some(spec.namespace.clone()),
-            labels: Some([(crate::plan::names::LABEL_MANAGED_BY.to_owned(), crate::plan::names::MANAGED_BY.to_owned())].into()),
+            labels: Some(
+                [(
+                    crate::plan::names::LABEL_MANAGED_BY.to_owned(),
+                    crate::plan::names::MANAGED_BY.to_owned(),
+                )]
+                .into(),
+            ),
             ..ObjectMeta::default()
         },
     };
@@ -122,13 +175,19 @@ fn fresh(spec: &Spec, now: Timestamp, previous: Option<&Lease>) -> Lease {
 /// Free: no holder, ours, or not renewed for its whole duration.
 fn is_free(lease: &Lease, holder: &str, now: Timestamp) -> bool {
     let Some(spec) = &lease.spec else { return true };
-    let Some(current) = spec.holder_identity.as_deref().filter(|h| !h.is_empty()) else { return true };
+    let Some(current) = spec.holder_identity.as_deref().filter(|h| !h.is_empty()) else {
+        return true;
+    };
     let life = SignedDuration::from_secs(i64::from(spec.lease_duration_seconds.unwrap_or(15)));
     current == holder || spec.renew_time.as_ref().is_none_or(|t| now.duration_since(t.0) > life)
 }
 
 fn held_text(lease: &Lease) -> String {
-    let holder = lease.spec.as_ref().and_then(|s| s.holder_identity.clone()).unwrap_or_default();
+    let holder = lease
+        .spec
+        .as_ref()
+        .and_then(|s| s.holder_identity.clone())
+        .unwrap_or_default();
     format!("another run holds it: {holder}")
 }
 

@@ -1,7 +1,6 @@
 //! The only room that talks to an API server for us: connections, reads, and the one writer of plan steps.
 
 pub mod apply;
-pub mod credentials;
 pub mod discovery;
 pub mod error;
 pub mod fanout;
@@ -60,6 +59,9 @@ impl Cluster {
 
 impl std::fmt::Debug for Cluster {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Cluster").field("context", &self.context).field("server", &self.server).finish_non_exhaustive()
+        f.debug_struct("Cluster")
+            .field("context", &self.context)
+            .field("server", &self.server)
+            .finish_non_exhaustive()
     }
 }

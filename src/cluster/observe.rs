@@ -9,7 +9,11 @@ use super::{Cluster, ClusterError};
 /// `kind.group/name`, as kubectl prints objects.
 pub fn display(kind: &str, group: &str, name: &str) -> String {
     let kind = kind.to_lowercase();
-    if group.is_empty() { format!("{kind}/{name}") } else { format!("{kind}.{group}/{name}") }
+    if group.is_empty() {
+        format!("{kind}/{name}")
+    } else {
+        format!("{kind}.{group}/{name}")
+    }
 }
 
 /// The API handle of a resource, in a namespace or cluster-wide.
@@ -32,7 +36,9 @@ pub async fn get(
 ) -> Result<Option<Value>, ClusterError> {
     let label = display(&resource.kind, &resource.group, name);
     let handle = api(cluster, resource, namespace);
-    let found = cluster.call("get", &within(&label, namespace), handle.get_opt(name)).await?;
+    let found = cluster
+        .call("get", &within(&label, namespace), handle.get_opt(name))
+        .await?;
     found.map(|o| to_json(&o, &label, cluster)).transpose()
 }
 
@@ -46,7 +52,15 @@ pub async fn list(
     namespace: Option<&str>,
     selector: Option<&str>,
 ) -> Result<Vec<Value>, ClusterError> {
-    let label = format!("{}{}", resource.plural, if resource.group.is_empty() { String::new() } else { format!(".{}", resource.group) });
+    let label = format!(
+        "{}{}",
+        resource.plural,
+        if resource.group.is_empty() {
+            String::new()
+        } else {
+            format!(".{}", resource.group)
+        }
+    );
     let handle = api(cluster, resource, namespace);
     let mut params = ListParams::default().limit(500);
     if let Some(selector) = selector {
@@ -54,7 +68,9 @@ pub async fn list(
     }
     let mut out = Vec::new();
     loop {
-        let page = cluster.call("list", &within(&label, namespace), handle.list(&params)).await?;
+        let page = cluster
+            .call("list", &within(&label, namespace), handle.list(&params))
+            .await?;
         for object in &page.items {
             let mut json = to_json(object, &label, cluster)?;
             // Items of a list carry neither, a single object does.

@@ -45,7 +45,10 @@ impl Visitor<'_> {
             config.root_cert = Some(certificates(pem).map_err(bad)?);
         }
         if let Some(token) = self.token {
-            config.auth_info = AuthInfo { token: Some(token.to_owned().into()), ..AuthInfo::default() };
+            config.auth_info = AuthInfo {
+                token: Some(token.to_owned().into()),
+                ..AuthInfo::default()
+            };
         }
         let builder = ClientBuilder::try_from(config).map_err(|e| bad(one_line(&e.to_string())))?;
         Ok(builder.build())
@@ -68,7 +71,10 @@ impl Visitor<'_> {
     /// TLS, name resolution or connection failures.
     pub async fn reach(&self) -> Result<(), ClusterError> {
         let cluster = self.cluster()?;
-        match cluster.call("reach", self.url, cluster.client.apiserver_version()).await {
+        match cluster
+            .call("reach", self.url, cluster.client.apiserver_version())
+            .await
+        {
             Ok(_) => Ok(()),
             Err(e) if e.code != 0 => Ok(()),
             Err(e) => Err(e),
@@ -83,8 +89,18 @@ impl Visitor<'_> {
         let cluster = self.cluster()?;
         let reviews: Api<SelfSubjectReview> = Api::all(cluster.client.clone());
         let review = SelfSubjectReview::default();
-        let answer = cluster.call("prove token at", self.url, reviews.create(&PostParams::default(), &review)).await?;
-        Ok(answer.status.and_then(|s| s.user_info).and_then(|u| u.username).unwrap_or_default())
+        let answer = cluster
+            .call(
+                "prove token at",
+                self.url,
+                reviews.create(&PostParams::default(), &review),
+            )
+            .await?;
+        Ok(answer
+            .status
+            .and_then(|s| s.user_info)
+            .and_then(|u| u.username)
+            .unwrap_or_default())
     }
 }
 
@@ -96,9 +112,16 @@ pub fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, String> {
     use rustls::pki_types::CertificateDer;
     use rustls::pki_types::pem::PemObject;
     let all: Vec<Vec<u8>> = CertificateDer::pem_slice_iter(pem.as_bytes())
-        .map(|c| c.map(|der| der.to_vec()).map_err(|e| format!("not a PEM certificate: {e}")))
+        .map(|c| {
+            c.map(|der| der.to_vec())
+                .map_err(|e| format!("not a PEM certificate: {e}"))
+        })
         .collect::<Result<_, _>>()?;
-    if all.is_empty() { Err("holds no PEM certificate".to_owned()) } else { Ok(all) }
+    if all.is_empty() {
+        Err("holds no PEM certificate".to_owned())
+    } else {
+        Ok(all)
+    }
 }
 
 /// The first candidate whose chain **and** host name verification succeed at `url`.
@@ -108,7 +131,12 @@ pub fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, String> {
 pub async fn choose_ca(url: &str, context: &str, candidates: &[CaCandidate]) -> Result<CaCandidate, ClusterError> {
     let mut last = None;
     for candidate in candidates {
-        let visitor = Visitor { url, ca_pem: candidate.pem.as_deref(), token: None, context };
+        let visitor = Visitor {
+            url,
+            ca_pem: candidate.pem.as_deref(),
+            token: None,
+            context,
+        };
         match visitor.reach().await {
             Ok(()) => return Ok(candidate.clone()),
             Err(e) if matches!(e.reason, Reason::UnknownAuthority | Reason::Tls | Reason::Other) => last = Some(e),

@@ -1,8 +1,8 @@
 //! TokenRequest: the one write that returns a secret. It ignores dry run, so nobody calls it in one.
 
+use jiff::Timestamp;
 use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec};
 use kube::api::{Api, PostParams};
-use jiff::Timestamp;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
@@ -56,27 +56,42 @@ pub async fn issue(cluster: &Cluster, request: &Request<'_>) -> Result<Issued, C
     let accounts: Api<k8s_openapi::api::core::v1::ServiceAccount> =
         Api::namespaced(cluster.client.clone(), request.namespace);
     let body = TokenRequest {
-        spec: TokenRequestSpec {
-            audiences: request.audiences.to_vec(),
+        spec: Some(TokenRequestSpec {
+            audiences: (!request.audiences.is_empty()).then(|| request.audiences.to_vec()),
             expiration_seconds: Some(request.seconds),
             bound_object_ref: request.bound.map(|(kind, name, uid)| BoundObjectReference {
                 api_version: Some("v1".to_owned()),
                 kind: Some(kind.to_owned()),
                 name: Some(name.to_owned()),
-                uid: Some(uid.to_owned()),
+                uid: (!uid.is_empty()).then(|| uid.to_owned()),
             }),
-        },
+            ..TokenRequestSpec::default()
+        }),
         ..TokenRequest::default()
     };
-    let object = format!("token of serviceaccount/{} in namespace {:?}", request.account, request.namespace);
-    let call = accounts.create_token_request(request.account, &PostParams::default(), &body);
+    let object = format!(
+        "token of serviceaccount/{} in namespace {:?}",
+        request.account, request.namespace
+    );
+    let params = PostParams::default();
+    let call = accounts.create_token_request(request.account, &params, &body);
     let answer = cluster.call("create", &object, call).await?;
-    let status = answer.status.ok_or_else(|| {
-        ClusterError::local("create", &object, &cluster.context, Reason::Other, "the answer holds no token")
-    })?;
-    let token = Zeroizing::new(status.token);
+    let status = answer.status.unwrap_or_default();
+    let (Some(token), Some(expiry)) = (status.token.map(Zeroizing::new), status.expiration_timestamp) else {
+        return Err(ClusterError::local(
+            "create",
+            &object,
+            &cluster.context,
+            Reason::Other,
+            "the answer holds no token",
+        ));
+    };
     let claims = claims_of(&token).unwrap_or_default();
-    Ok(Issued { expires_at: status.expiration_timestamp.0, claims, token })
+    Ok(Issued {
+        expires_at: expiry.0,
+        claims,
+        token,
+    })
 }
 
 /// Reads a JWT's claims without verifying it; `None` for anything that is not one.
@@ -111,7 +126,10 @@ mod tests {
         let payload = base64::engine::general_purpose::URL_SAFE_NO_PAD
             .encode(br#"{"aud":["a"],"exp":20,"iat":10,"jti":"x","sub":"system:serviceaccount:n:s"}"#);
         let claims = claims_of(&format!("h.{payload}.s")).unwrap();
-        assert_eq!((claims.id.as_str(), claims.expires_at, claims.audiences.len()), ("x", 20, 1));
+        assert_eq!(
+            (claims.id.as_str(), claims.expires_at, claims.audiences.len()),
+            ("x", 20, 1)
+        );
         assert!(claims_of("not a token").is_none());
     }
 }

@@ -71,13 +71,7 @@ pub fn service_account(namespace: &str, name: &str, cluster: Option<&str>, annot
 }
 
 /// Binds a Role of `namespace` to an account, given as (namespace, name).
-pub fn role_binding(
-    namespace: &str,
-    name: &str,
-    role: &str,
-    account: (&str, &str),
-    cluster: Option<&str>,
-) -> Manifest {
+pub fn role_binding(namespace: &str, name: &str, role: &str, account: (&str, &str), cluster: Option<&str>) -> Manifest {
     Manifest::ours(json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
         "metadata": {"name": name, "namespace": namespace, "labels": labels(Part::Identity, cluster)},
@@ -120,7 +114,12 @@ pub enum AddressError {
 }
 
 /// Names under which local tools forward a cluster or its node to the host.
-const HOST_NAMES: [&str; 4] = ["host.docker.internal", "host.containers.internal", "kubernetes.docker.internal", "host.k3d.internal"];
+const HOST_NAMES: [&str; 4] = [
+    "host.docker.internal",
+    "host.containers.internal",
+    "kubernetes.docker.internal",
+    "host.k3d.internal",
+];
 
 /// Checks an address for downstream use; `allow_local` is `--allow-local-url`.
 ///
@@ -131,7 +130,11 @@ pub fn check_address(url: &str, allow_local: bool) -> Result<(), AddressError> {
     if uri.scheme_str() != Some("https") {
         return Err(AddressError::NotHttps(url.to_owned()));
     }
-    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_ascii_lowercase();
+    let host = uri
+        .host()
+        .unwrap_or_default()
+        .trim_matches(['[', ']'])
+        .to_ascii_lowercase();
     if host.is_empty() {
         return Err(AddressError::NotAUrl(url.to_owned()));
     }
@@ -140,7 +143,9 @@ pub fn check_address(url: &str, allow_local: bool) -> Result<(), AddressError> {
         std::net::IpAddr::V6(v6) => v6.is_loopback() || v6.is_unspecified() || v6.is_unicast_link_local(),
     });
     let local_name = host == "localhost"
-        || [".localhost", ".local", ".svc", ".svc.cluster.local"].iter().any(|s| host.ends_with(s))
+        || [".localhost", ".local", ".svc", ".svc.cluster.local"]
+            .iter()
+            .any(|s| host.ends_with(s))
         || HOST_NAMES.contains(&host.as_str())
         || !host.contains('.') && host.parse::<std::net::IpAddr>().is_err();
     if (local_ip || local_name) && !allow_local {
@@ -167,7 +172,10 @@ pub struct AddressSources {
 /// The candidates in order, cleaned and without duplicates.
 pub fn addresses(sources: &AddressSources) -> Vec<Address> {
     if let Some(url) = &sources.flag {
-        return vec![Address { url: clean(url), source: "--upstream-url".to_owned() }];
+        return vec![Address {
+            url: clean(url),
+            source: "--upstream-url".to_owned(),
+        }];
     }
     let listed = [
         (&sources.fleet, "Fleet's configuration (apiServerURL)"),
@@ -177,9 +185,14 @@ pub fn addresses(sources: &AddressSources) -> Vec<Address> {
     ];
     let mut out: Vec<Address> = Vec::new();
     for (url, source) in listed {
-        let Some(url) = url.as_deref().map(clean).filter(|u| !u.is_empty()) else { continue };
+        let Some(url) = url.as_deref().map(clean).filter(|u| !u.is_empty()) else {
+            continue;
+        };
         if !out.iter().any(|a| a.url == url) {
-            out.push(Address { url, source: source.to_owned() });
+            out.push(Address {
+                url,
+                source: source.to_owned(),
+            });
         }
     }
     out
@@ -195,8 +208,14 @@ pub fn kubeadm_url(endpoint: &str) -> Option<String> {
     if endpoint.is_empty() {
         return None;
     }
-    let has_port = endpoint.rsplit_once(':').is_some_and(|(h, p)| p.parse::<u16>().is_ok() && (!h.contains(':') || h.ends_with(']')));
-    Some(if has_port { format!("https://{endpoint}") } else { format!("https://{endpoint}:6443") })
+    let has_port = endpoint
+        .rsplit_once(':')
+        .is_some_and(|(h, p)| p.parse::<u16>().is_ok() && (!h.contains(':') || h.ends_with(']')));
+    Some(if has_port {
+        format!("https://{endpoint}")
+    } else {
+        format!("https://{endpoint}:6443")
+    })
 }
 
 #[cfg(test)]
@@ -205,26 +224,44 @@ mod tests {
 
     #[test]
     fn makes_the_four_objects_in_order() {
-        let made = objects(&Spec { namespace: "eso-data".to_owned(), secrets: None });
+        let made = objects(&Spec {
+            namespace: "eso-data".to_owned(),
+            secrets: None,
+        });
         let names: Vec<String> = made.iter().map(super::Manifest::display).collect();
-        assert_eq!(names, [
-            "namespace/eso-data",
-            "role.rbac.authorization.k8s.io/eso-store-role",
-            "serviceaccount/upstream-store",
-            "rolebinding.rbac.authorization.k8s.io/upstream-store",
-        ]);
+        assert_eq!(
+            names,
+            [
+                "namespace/eso-data",
+                "role.rbac.authorization.k8s.io/eso-store-role",
+                "serviceaccount/upstream-store",
+                "rolebinding.rbac.authorization.k8s.io/upstream-store",
+            ]
+        );
     }
 
     #[test]
     fn an_empty_name_list_gives_no_rule() {
         assert_eq!(reader_rules(Some(&[])), serde_json::json!([]));
-        assert_eq!(reader_rules(Some(&["b".to_owned(), "a".to_owned(), "b".to_owned()]))[0]["resourceNames"], serde_json::json!(["a", "b"]));
+        assert_eq!(
+            reader_rules(Some(&["b".to_owned(), "a".to_owned(), "b".to_owned()]))[0]["resourceNames"],
+            serde_json::json!(["a", "b"])
+        );
     }
 
     #[test]
     fn refuses_addresses_that_mean_another_machine_elsewhere() {
-        for url in ["https://127.0.0.1:6443", "https://localhost:6443", "https://0.0.0.0:1", "https://[::1]:6443", "https://kind-control-plane:6443",
-            "https://169.254.1.1", "https://kubernetes.default.svc", "https://host.docker.internal:6443", "https://nas.local"] {
+        for url in [
+            "https://127.0.0.1:6443",
+            "https://localhost:6443",
+            "https://0.0.0.0:1",
+            "https://[::1]:6443",
+            "https://kind-control-plane:6443",
+            "https://169.254.1.1",
+            "https://kubernetes.default.svc",
+            "https://host.docker.internal:6443",
+            "https://nas.local",
+        ] {
             assert!(check_address(url, false).is_err(), "{url}");
             assert!(check_address(url, true).is_ok(), "{url}");
         }
@@ -242,7 +279,10 @@ mod tests {
             ..AddressSources::default()
         };
         assert_eq!(addresses(&sources).len(), 1);
-        let flagged = AddressSources { flag: Some("https://b".to_owned()), ..sources };
+        let flagged = AddressSources {
+            flag: Some("https://b".to_owned()),
+            ..sources
+        };
         assert_eq!(addresses(&flagged)[0].url, "https://b");
     }
 

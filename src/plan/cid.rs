@@ -13,7 +13,11 @@ pub fn from_context(context: &str) -> String {
     let mut id = String::new();
     for c in context.chars() {
         let c = c.to_ascii_lowercase();
-        let c = if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' };
+        let c = if c.is_ascii_lowercase() || c.is_ascii_digit() {
+            c
+        } else {
+            '-'
+        };
         if c != '-' || !id.ends_with('-') {
             id.push(c);
         }
@@ -24,14 +28,20 @@ pub fn from_context(context: &str) -> String {
     }
     let hash = hex(&Sha256::digest(context.as_bytes())[..4]);
     let head = trimmed[..trimmed.len().min(CUT)].trim_end_matches('-');
-    if head.is_empty() { format!("c-{hash}") } else { format!("{head}-{hash}") }
+    if head.is_empty() {
+        format!("c-{hash}")
+    } else {
+        format!("{head}-{hash}")
+    }
 }
 
 /// Whether an id typed by a user can be used as it is.
 pub fn is_valid(id: &str) -> bool {
     !id.is_empty()
         && id.len() <= MAX
-        && id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+        && id
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
         && !id.starts_with('-')
         && !id.ends_with('-')
 }
@@ -62,7 +72,10 @@ mod tests {
     #[test]
     fn changed_names_get_a_hash_and_stay_apart() {
         let (a, b) = (from_context("Prod_EU"), from_context("prod.eu"));
-        assert!(a.starts_with("prod-eu-") && b.starts_with("prod-eu-") && a != b, "{a} {b}");
+        assert!(
+            a.starts_with("prod-eu-") && b.starts_with("prod-eu-") && a != b,
+            "{a} {b}"
+        );
         assert!(is_valid(&a) && is_valid(&b));
     }
 

@@ -56,7 +56,11 @@ pub fn decide(manifest: &Manifest, live: Option<&Value>, policy: Policy) -> Verd
 
 /// True for an object that carries our label.
 pub fn is_ours(object: &Value) -> bool {
-    object.pointer("/metadata/labels").and_then(|l| l.get(LABEL_MANAGED_BY)).and_then(Value::as_str) == Some(MANAGED_BY)
+    object
+        .pointer("/metadata/labels")
+        .and_then(|l| l.get(LABEL_MANAGED_BY))
+        .and_then(Value::as_str)
+        == Some(MANAGED_BY)
 }
 
 /// True where `kubectl apply` (client-side) owns fields that we are about to own.
@@ -68,18 +72,27 @@ pub fn written_client_side(live: &Value) -> bool {
 pub fn is_client_side(entry: &Value) -> bool {
     entry["manager"] == "kubectl-client-side-apply"
         && entry["operation"] == "Update"
-        && entry.get("subresource").and_then(Value::as_str).unwrap_or_default().is_empty()
+        && entry
+            .get("subresource")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .is_empty()
 }
 
 fn managed(live: &Value) -> impl Iterator<Item = &Value> {
-    live.pointer("/metadata/managedFields").and_then(Value::as_array).into_iter().flatten()
+    live.pointer("/metadata/managedFields")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
 }
 
 /// `stringData` never comes back; it is compared as what it becomes.
 fn comparable(wanted: &Value) -> Value {
     use base64::Engine;
     let mut out = wanted.clone();
-    let Some(Value::Object(strings)) = out.get("stringData").cloned() else { return out };
+    let Some(Value::Object(strings)) = out.get("stringData").cloned() else {
+        return out;
+    };
     for (key, value) in strings {
         let text = value.as_str().unwrap_or_default();
         out["data"][&key] = Value::String(base64::engine::general_purpose::STANDARD.encode(text));
@@ -125,7 +138,9 @@ fn has_extra(fields: &Value, wanted: &Value) -> bool {
     let Value::Object(fields) = fields else { return false };
     fields.iter().any(|(key, inner)| {
         // List items (`k:`, `v:`) are compared as whole lists already; `.` is the field itself.
-        let Some(name) = key.strip_prefix("f:") else { return false };
+        let Some(name) = key.strip_prefix("f:") else {
+            return false;
+        };
         match wanted.get(name) {
             Some(next) => has_extra(inner, next),
             None => !(name == "data" && wanted.get("stringData").is_some()),
@@ -155,8 +170,14 @@ mod tests {
         assert_eq!(verdict(role(&["a"]), None, Policy::default()), Verdict::Create);
         let mut live = role(&["a"]);
         live["metadata"]["uid"] = json!("u");
-        assert_eq!(verdict(role(&["a"]), Some(live.clone()), Policy::default()), Verdict::Unchanged);
-        assert_eq!(verdict(role(&["a", "b"]), Some(live), Policy::default()), Verdict::Configure);
+        assert_eq!(
+            verdict(role(&["a"]), Some(live.clone()), Policy::default()),
+            Verdict::Unchanged
+        );
+        assert_eq!(
+            verdict(role(&["a", "b"]), Some(live), Policy::default()),
+            Verdict::Configure
+        );
     }
 
     #[test]
@@ -172,9 +193,15 @@ mod tests {
     fn foreign_objects_are_refused_unless_adopted() {
         let mut live = role(&["a"]);
         live["metadata"]["labels"] = json!({});
-        let strict = Policy { require_label: true, ..Policy::default() };
+        let strict = Policy {
+            require_label: true,
+            ..Policy::default()
+        };
         assert_eq!(verdict(role(&["a"]), Some(live.clone()), strict), Verdict::Foreign);
-        assert_eq!(verdict(role(&["a"]), Some(live), Policy { adopt: true, ..strict }), Verdict::Configure);
+        assert_eq!(
+            verdict(role(&["a"]), Some(live), Policy { adopt: true, ..strict }),
+            Verdict::Configure
+        );
     }
 
     #[test]
@@ -190,6 +217,9 @@ mod tests {
             json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "b"},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": role}, "subjects": []})
         };
-        assert_eq!(verdict(binding("a"), Some(binding("b")), Policy::default()), Verdict::ImmutableRoleRef);
+        assert_eq!(
+            verdict(binding("a"), Some(binding("b")), Policy::default()),
+            Verdict::ImmutableRoleRef
+        );
     }
 }

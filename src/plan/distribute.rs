@@ -45,7 +45,13 @@ pub fn identity(cid: &str, cluster_uid: Option<&str>, data_namespace: &str, scop
             name.clone()
         }
     };
-    out.push(role_binding(data_namespace, &name, &role_name, (IDENTITY_NAMESPACE, &name), Some(cid)));
+    out.push(role_binding(
+        data_namespace,
+        &name,
+        &role_name,
+        (IDENTITY_NAMESPACE, &name),
+        Some(cid),
+    ));
     out
 }
 
@@ -111,7 +117,12 @@ pub fn ca_config_map(namespace: &str, cid: &str, pem: &str) -> Manifest {
 
 /// Reads the record back from a token Secret; `None` where it is not ours or incomplete.
 pub fn record_of(secret: &Value) -> Option<TokenRecord> {
-    let text = |key: &str| secret.pointer("/metadata/annotations").and_then(|a| a.get(key)).and_then(Value::as_str);
+    let text = |key: &str| {
+        secret
+            .pointer("/metadata/annotations")
+            .and_then(|a| a.get(key))
+            .and_then(Value::as_str)
+    };
     Some(TokenRecord {
         generation: text(ANNOTATION_GENERATION)?.parse().ok()?,
         issued_at: text(ANNOTATION_ISSUED)?.parse().ok()?,
@@ -162,9 +173,16 @@ pub fn cid_of_cluster(accounts: &[Value], cluster_uid: &str) -> Option<String> {
 /// The `kube-system` UID recorded for an id, if any: two clusters must not share an id.
 pub fn cluster_of_cid(accounts: &[Value], cid: &str) -> Option<String> {
     let account = accounts.iter().find(|a| {
-        a.pointer("/metadata/labels").and_then(|l| l.get(LABEL_CLUSTER)).and_then(Value::as_str) == Some(cid)
+        a.pointer("/metadata/labels")
+            .and_then(|l| l.get(LABEL_CLUSTER))
+            .and_then(Value::as_str)
+            == Some(cid)
     })?;
-    account.pointer("/metadata/annotations")?.get(ANNOTATION_CLUSTER_UID)?.as_str().map(str::to_owned)
+    account
+        .pointer("/metadata/annotations")?
+        .get(ANNOTATION_CLUSTER_UID)?
+        .as_str()
+        .map(str::to_owned)
 }
 
 /// Why a new token is needed, or that none is.
@@ -201,7 +219,9 @@ pub struct TokenState<'a> {
 
 /// Is a new token due? `min_remaining`: absolute minimum; without it one third of the token's life.
 pub fn due(state: &TokenState<'_>, now: Timestamp, min_remaining: Option<Duration>, force: bool) -> Due {
-    let Some(record) = state.record else { return Due::Missing };
+    let Some(record) = state.record else {
+        return Due::Missing;
+    };
     if force {
         return Due::Forced;
     }
@@ -216,7 +236,11 @@ pub fn due(state: &TokenState<'_>, now: Timestamp, min_remaining: Option<Duratio
     if record.expires_at.duration_since(now) <= needed {
         return Due::Expiring;
     }
-    if state.accepted == Some(false) { Due::Refused } else { Due::No }
+    if state.accepted == Some(false) {
+        Due::Refused
+    } else {
+        Due::No
+    }
 }
 
 /// Generation of the next token: above everything that was ever seen.
@@ -228,7 +252,13 @@ pub fn next_generation(anchors: &[Anchor], record: Option<&TokenRecord>) -> u64 
 /// Anchors that may go: those whose token never reached the downstream (generation above the stored one) at once, old
 /// ones once the stored token has been in place for the overlap. The stored generation stays. Only anchors meant for
 /// `target` are judged, since one cluster may hold tokens in several namespaces.
-pub fn retirable(anchors: &[Anchor], target: &str, record: Option<&TokenRecord>, now: Timestamp, overlap: Duration) -> Vec<Anchor> {
+pub fn retirable(
+    anchors: &[Anchor],
+    target: &str,
+    record: Option<&TokenRecord>,
+    now: Timestamp,
+    overlap: Duration,
+) -> Vec<Anchor> {
     let overlap = SignedDuration::try_from(overlap).unwrap_or(SignedDuration::MAX);
     anchors
         .iter()
@@ -256,7 +286,11 @@ pub fn scope_of(binding: Option<&Value>, own_role: Option<&Value>, cid: &str) ->
 
 /// What a reader Role admits: names, or everything where a rule carries none.
 pub fn scope_of_role(role: &Value) -> Scope {
-    let rules = role.get("rules").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let rules = role
+        .get("rules")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let mut names = Vec::new();
     for rule in rules {
         match rule.get("resourceNames").and_then(Value::as_array) {

@@ -83,18 +83,25 @@ pub fn parse(texts: &[Text]) -> Result<Vec<Input>, InputError> {
                     document: document.number,
                     message: e.to_string(),
                 })?;
-                out.push(Input { manifest, source: text.source.clone(), document: document.number });
+                out.push(Input {
+                    manifest,
+                    source: text.source.clone(),
+                    document: document.number,
+                });
             }
         }
     }
-    if out.is_empty() { Err(InputError::Empty) } else { Ok(out) }
+    if out.is_empty() {
+        Err(InputError::Empty)
+    } else {
+        Ok(out)
+    }
 }
 
 fn document_of(error: &crate::api::yaml::YamlError) -> usize {
     use crate::api::yaml::YamlError;
     match error {
         YamlError::Syntax { document, .. } | YamlError::Content { document, .. } => *document,
-        YamlError::Write { .. } => 0,
     }
 }
 
@@ -102,7 +109,10 @@ fn flatten(value: Value) -> Vec<Value> {
     if value.is_null() {
         return Vec::new();
     }
-    let is_list = value.get("kind").and_then(Value::as_str).is_some_and(|k| k.ends_with("List"));
+    let is_list = value
+        .get("kind")
+        .and_then(Value::as_str)
+        .is_some_and(|k| k.ends_with("List"));
     match value.get("items") {
         Some(Value::Array(items)) if is_list => items.iter().cloned().flat_map(flatten).collect(),
         _ => vec![value],
@@ -113,7 +123,12 @@ fn flatten(value: Value) -> Vec<Value> {
 ///
 /// # Errors
 /// [`InputError::Namespace`].
-pub fn settle_namespace(input: &mut Input, namespaced: bool, explicit: Option<&str>, default: &str) -> Result<(), InputError> {
+pub fn settle_namespace(
+    input: &mut Input,
+    namespaced: bool,
+    explicit: Option<&str>,
+    default: &str,
+) -> Result<(), InputError> {
     if !namespaced {
         return Ok(());
     }
@@ -161,7 +176,10 @@ mod tests {
     use super::{InputError, Text, parse, settle_namespace, sort};
 
     fn text(content: &str) -> [Text; 1] {
-        [Text { source: "a.yaml".to_owned(), content: content.to_owned() }]
+        [Text {
+            source: "a.yaml".to_owned(),
+            content: content.to_owned(),
+        }]
     }
 
     #[test]
@@ -186,10 +204,16 @@ mod tests {
 
     #[test]
     fn a_contradicting_namespace_is_refused() {
-        let mut input = parse(&text("{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: x}}")).unwrap().remove(0);
+        let mut input = parse(&text(
+            "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: x}}",
+        ))
+        .unwrap()
+        .remove(0);
         assert!(settle_namespace(&mut input, true, Some("y"), "d").is_err());
         assert!(settle_namespace(&mut input, true, Some("x"), "d").is_ok());
-        let mut input = parse(&text("{apiVersion: v1, kind: Secret, metadata: {name: a}}")).unwrap().remove(0);
+        let mut input = parse(&text("{apiVersion: v1, kind: Secret, metadata: {name: a}}"))
+            .unwrap()
+            .remove(0);
         settle_namespace(&mut input, true, None, "d").unwrap();
         assert_eq!(input.manifest.namespace(), Some("d"));
     }

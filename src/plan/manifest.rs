@@ -26,7 +26,11 @@ impl Manifest {
         if !value.is_object() {
             return Err(ManifestError::NotAnObject);
         }
-        for (pointer, name) in [("/apiVersion", "apiVersion"), ("/kind", "kind"), ("/metadata/name", "metadata.name")] {
+        for (pointer, name) in [
+            ("/apiVersion", "apiVersion"),
+            ("/kind", "kind"),
+            ("/metadata/name", "metadata.name"),
+        ] {
             if value.pointer(pointer).and_then(Value::as_str).is_none_or(str::is_empty) {
                 return Err(ManifestError::Missing(name));
             }
@@ -71,19 +75,26 @@ impl Manifest {
 
     /// Sets the namespace.
     pub fn set_namespace(&mut self, namespace: &str) {
-        self.metadata_mut().insert("namespace".to_owned(), Value::String(namespace.to_owned()));
+        self.metadata_mut()
+            .insert("namespace".to_owned(), Value::String(namespace.to_owned()));
     }
 
     /// Sets the version of the object's own group.
     pub fn set_version(&mut self, version: &str) {
         let group = self.group().to_owned();
-        self.0["apiVersion"] =
-            Value::String(if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") });
+        self.0["apiVersion"] = Value::String(if group.is_empty() {
+            version.to_owned()
+        } else {
+            format!("{group}/{version}")
+        });
     }
 
     /// Adds a label.
     pub fn label(&mut self, key: &str, value: &str) {
-        let labels = self.metadata_mut().entry("labels").or_insert_with(|| Value::Object(Map::new()));
+        let labels = self
+            .metadata_mut()
+            .entry("labels")
+            .or_insert_with(|| Value::Object(Map::new()));
         labels[key] = Value::String(value.to_owned());
     }
 
@@ -143,7 +154,11 @@ pub fn redact(object: &Value) -> Value {
 /// `kind.group/name`, lower case and singular.
 pub fn display(kind: &str, group: &str, name: &str) -> String {
     let kind = kind.to_lowercase();
-    if group.is_empty() { format!("{kind}/{name}") } else { format!("{kind}.{group}/{name}") }
+    if group.is_empty() {
+        format!("{kind}/{name}")
+    } else {
+        format!("{kind}.{group}/{name}")
+    }
 }
 
 #[cfg(test)]
@@ -155,7 +170,10 @@ mod tests {
     #[test]
     fn names_the_missing_field() {
         let value = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {}});
-        assert_eq!(Manifest::new(value).unwrap_err(), ManifestError::Missing("metadata.name"));
+        assert_eq!(
+            Manifest::new(value).unwrap_err(),
+            ManifestError::Missing("metadata.name")
+        );
     }
 
     #[test]

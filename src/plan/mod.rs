@@ -58,7 +58,11 @@ impl Step {
     /// A step that applies `manifest` over `live`.
     pub fn apply(manifest: Manifest, live: Option<Value>, policy: compare::Policy) -> Self {
         let verdict = decide(&manifest, live.as_ref(), policy);
-        Self::Apply(Apply { manifest, live, verdict })
+        Self::Apply(Apply {
+            manifest,
+            live,
+            verdict,
+        })
     }
 
     /// `kind.group/name`.

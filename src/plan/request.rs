@@ -73,13 +73,21 @@ pub fn external_secret(spec: &Spec) -> Manifest {
 
 /// What the upstream Secret lacks, in words; empty when all is there. `secret` is `None` where it does not exist.
 pub fn missing(spec: &Spec, secret: Option<&Map<String, Value>>) -> Vec<String> {
-    let Some(data) = secret else { return vec![format!("secret/{} does not exist upstream", spec.remote)] };
+    let Some(data) = secret else {
+        return vec![format!("secret/{} does not exist upstream", spec.remote)];
+    };
     spec.properties
         .iter()
-        .filter(|(_, property)| !data.contains_key(property.split('.').next().unwrap_or(property)) && !data.contains_key(property))
+        .filter(|(_, property)| {
+            !data.contains_key(property.split('.').next().unwrap_or(property)) && !data.contains_key(property)
+        })
         .map(|(_, property)| {
             let keys: Vec<&str> = data.keys().map(String::as_str).collect();
-            format!("secret/{} has no key {property:?}; its keys are {}", spec.remote, keys.join(", "))
+            format!(
+                "secret/{} has no key {property:?}; its keys are {}",
+                spec.remote,
+                keys.join(", ")
+            )
         })
         .collect()
 }
@@ -99,9 +107,15 @@ mod tests {
 
     #[test]
     fn a_missing_property_names_what_is_there() {
-        let spec = Spec { properties: vec![("u".to_owned(), "user".to_owned())], ..Spec::all_keys("db", "apps") };
+        let spec = Spec {
+            properties: vec![("u".to_owned(), "user".to_owned())],
+            ..Spec::all_keys("db", "apps")
+        };
         let data = json!({"username": "", "password": ""});
-        assert_eq!(missing(&spec, data.as_object()), ["secret/db has no key \"user\"; its keys are password, username"]);
+        assert_eq!(
+            missing(&spec, data.as_object()),
+            ["secret/db has no key \"user\"; its keys are password, username"]
+        );
         assert_eq!(missing(&spec, None).len(), 1);
     }
 }

@@ -37,18 +37,38 @@ impl Line {
 
 /// Reads the line of any object with conditions.
 pub fn line(object: &Value) -> Line {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let ready = object
         .pointer("/status/conditions")
         .and_then(Value::as_array)
         .and_then(|all| all.iter().find(|c| c["type"] == "Ready"));
-    let of = |key: &str| ready.and_then(|c| c.get(key)).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let of = |key: &str| {
+        ready
+            .and_then(|c| c.get(key))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     Line {
         namespace: text("/metadata/namespace"),
         kind: text("/kind"),
         name: text("/metadata/name"),
-        ready: if ready.is_some() { of("status") } else { "Unknown".to_owned() },
-        reason: if ready.is_some() { of("reason") } else { "NotReconciled".to_owned() },
+        ready: if ready.is_some() {
+            of("status")
+        } else {
+            "Unknown".to_owned()
+        },
+        reason: if ready.is_some() {
+            of("reason")
+        } else {
+            "NotReconciled".to_owned()
+        },
         message: of("message"),
         refreshed: text("/status/refreshTime").parse().ok(),
         interval: Some(text("/spec/refreshInterval")).filter(|i| !i.is_empty()),
@@ -84,8 +104,15 @@ impl TokenHealth {
 }
 
 /// Judges a token by its record and by what the upstream said of it.
-pub fn token_health(record: Option<&TokenRecord>, accepted: Option<bool>, now: Timestamp, within: SignedDuration) -> TokenHealth {
-    let Some(record) = record else { return TokenHealth::Absent };
+pub fn token_health(
+    record: Option<&TokenRecord>,
+    accepted: Option<bool>,
+    now: Timestamp,
+    within: SignedDuration,
+) -> TokenHealth {
+    let Some(record) = record else {
+        return TokenHealth::Absent;
+    };
     let left = record.expires_at.duration_since(now);
     if left <= SignedDuration::ZERO {
         TokenHealth::Expired
@@ -108,7 +135,11 @@ mod tests {
 
     #[test]
     fn validation_unknown_is_not_good_although_ready() {
-        let store = |reason: &str| line(&json!({"kind": "SecretStore", "metadata": {"name": "s"}, "status": {"conditions": [{"type": "Ready", "status": "True", "reason": reason}]}}));
+        let store = |reason: &str| {
+            line(
+                &json!({"kind": "SecretStore", "metadata": {"name": "s"}, "status": {"conditions": [{"type": "Ready", "status": "True", "reason": reason}]}}),
+            )
+        };
         assert!(store("Valid").is_good());
         assert!(!store("ValidationUnknown").is_good());
         assert!(!line(&json!({"kind": "ExternalSecret", "metadata": {"name": "e"}})).is_good());
@@ -128,7 +159,10 @@ mod tests {
         assert_eq!(token_health(Some(&record), Some(true), now, day), TokenHealth::Expiring);
         assert_eq!(token_health(Some(&record), Some(true), now, day / 2), TokenHealth::Good);
         assert_eq!(token_health(Some(&record), Some(false), now, day), TokenHealth::Revoked);
-        assert_eq!(token_health(Some(&record), Some(false), now + day, day), TokenHealth::Expired);
+        assert_eq!(
+            token_health(Some(&record), Some(false), now + day, day),
+            TokenHealth::Expired
+        );
         assert_eq!(token_health(None, None, now, day), TokenHealth::Absent);
     }
 }

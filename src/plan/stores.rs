@@ -94,11 +94,20 @@ mod tests {
 
     #[test]
     fn a_cluster_store_needs_namespaces_and_conditions() {
-        let made = store(&spec(StoreScope::Cluster { namespaces: vec!["web".to_owned()] }), None).into_value();
+        let made = store(
+            &spec(StoreScope::Cluster {
+                namespaces: vec!["web".to_owned()],
+            }),
+            None,
+        )
+        .into_value();
         let provider = &made["spec"]["provider"]["kubernetes"];
         assert_eq!(provider["server"]["caProvider"]["namespace"], "apps");
         assert_eq!(provider["auth"]["token"]["bearerToken"]["namespace"], "apps");
-        assert_eq!(made["spec"]["conditions"][0]["namespaces"], serde_json::json!(["apps", "web"]));
+        assert_eq!(
+            made["spec"]["conditions"][0]["namespaces"],
+            serde_json::json!(["apps", "web"])
+        );
         assert!(made["metadata"].get("namespace").is_none());
     }
 }

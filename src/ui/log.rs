@@ -17,8 +17,13 @@ pub fn start(verbosity: u8) {
         _ => LevelFilter::TRACE,
     };
     // Libraries stay silent: kube's own request logs may quote what we never print.
-    let filter = Targets::new().with_target("kubectl_eso", ours).with_target("kubectl_eso::http", http);
-    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false).with_target(false);
+    let filter = Targets::new()
+        .with_target("kubectl_eso", ours)
+        .with_target("kubectl_eso::http", http);
+    let layer = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .with_target(false);
     // A second start in one process (tests) keeps the first subscriber.
     let _ = tracing_subscriber::registry().with(filter).with(layer).try_init();
 }

@@ -77,7 +77,14 @@ pub struct Ui {
 impl Ui {
     /// A user interface for these settings.
     pub fn new(terminal: Terminal, color: Color, quiet: bool, machine: bool, verbosity: u8) -> Self {
-        Self { terminal, color, quiet, machine, verbosity, closed: Mutex::new(false) }
+        Self {
+            terminal,
+            color,
+            quiet,
+            machine,
+            verbosity,
+            closed: Mutex::new(false),
+        }
     }
 
     /// One line of result on stdout. A reader that went away is remembered, not reported.
@@ -149,6 +156,10 @@ impl Ui {
             Color::Never => false,
             Color::Auto => terminal && !self.terminal.no_color && !self.terminal.dumb,
         };
-        if wanted { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        if wanted {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
     }
 }

@@ -13,10 +13,19 @@ pub struct Progress(ProgressBar);
 impl Ui {
     /// Starts a bar over `total` clusters; hidden off a terminal, with `-q`, JSON output or `-v 4` and above.
     pub fn progress(&self, total: usize, verb: &str) -> Progress {
-        let shown = self.terminal.stderr && !self.terminal.dumb && !self.quiet && !self.machine && self.verbosity < 4 && total > 1;
+        let shown = self.terminal.stderr
+            && !self.terminal.dumb
+            && !self.quiet
+            && !self.machine
+            && self.verbosity < 4
+            && total > 1;
         let bar = ProgressBar::with_draw_target(
             Some(total as u64),
-            if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() },
+            if shown {
+                ProgressDrawTarget::stderr()
+            } else {
+                ProgressDrawTarget::hidden()
+            },
         );
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {pos}/{len} clusters [{elapsed}]") {
             bar.set_style(style);

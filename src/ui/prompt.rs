@@ -24,7 +24,11 @@ impl Ui {
         if !self.can_ask() {
             return Answer::NobodyToAsk;
         }
-        let asked = dialoguer::Confirm::new().with_prompt(question).default(false).show_default(true).interact_opt();
+        let asked = dialoguer::Confirm::new()
+            .with_prompt(question)
+            .default(false)
+            .show_default(true)
+            .interact_opt();
         match asked {
             Ok(Some(true)) => Answer::Yes,
             _ => Answer::No,

@@ -106,9 +106,17 @@ impl Ui {
     /// Prints one cluster's lines: results on stdout, remarks and errors on stderr.
     pub fn report(&self, report: &Report, many: bool, suffix: &str, progress: Option<&Progress>) {
         let print = || {
-            let prefix = if many { format!("[{}] ", report.context) } else { String::new() };
+            let prefix = if many {
+                format!("[{}] ", report.context)
+            } else {
+                String::new()
+            };
             for outcome in &report.objects {
-                self.line(&format!("{prefix}{} {}{suffix}", outcome.object, outcome.action.as_str()));
+                self.line(&format!(
+                    "{prefix}{} {}{suffix}",
+                    outcome.object,
+                    outcome.action.as_str()
+                ));
             }
             for note in &report.notes {
                 self.note(&format!("{prefix}{}", super::text::clean(note)));

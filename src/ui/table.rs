@@ -16,7 +16,10 @@ const GAP: usize = 3;
 impl Table {
     /// An empty table.
     pub fn new(headers: Vec<&'static str>) -> Self {
-        Self { headers, rows: Vec::new() }
+        Self {
+            headers,
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a row; empty cells show as `<none>`, a cell ends at its first line break.
@@ -86,7 +89,10 @@ mod tests {
         let mut table = Table::new(vec!["NAME", "READY"]);
         table.row(vec!["database-credentials".to_owned(), "True".to_owned()]);
         table.row(vec!["a\nb".to_owned(), String::new()]);
-        assert_eq!(table.render(true), "NAME                   READY\ndatabase-credentials   True\na...                   <none>\n");
+        assert_eq!(
+            table.render(true),
+            "NAME                   READY\ndatabase-credentials   True\na...                   <none>\n"
+        );
         assert_eq!(Table::new(vec!["NAME"]).render(true), "");
     }
 }

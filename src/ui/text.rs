@@ -34,7 +34,11 @@ pub fn human_duration(span: SignedDuration) -> String {
     let (minutes, hours) = (seconds / 60, seconds / 3600);
     let (days, years) = (hours / 24, hours / 24 / 365);
     let two = |big: i64, unit: &str, small: i64, sub: &str| {
-        if small == 0 { format!("{big}{unit}") } else { format!("{big}{unit}{small}{sub}") }
+        if small == 0 {
+            format!("{big}{unit}")
+        } else {
+            format!("{big}{unit}{small}{sub}")
+        }
     };
     match seconds {
         s if s < 120 => format!("{s}s"),
@@ -59,8 +63,21 @@ mod tests {
     fn says_spans_as_kubectl_does() {
         let say = |s: i64| human_duration(SignedDuration::from_secs(s));
         let table = [
-            (119, "119s"), (120, "2m"), (200, "3m20s"), (600, "10m"), (10_799, "179m"), (10_800, "3h"), (18_720, "5h12m"),
-            (28_800, "8h"), (172_799, "47h"), (172_800, "2d"), (183_600, "2d3h"), (691_200, "8d"), (63_072_000, "2y"), (-5, "<invalid>"), (-1, "0s"),
+            (119, "119s"),
+            (120, "2m"),
+            (200, "3m20s"),
+            (600, "10m"),
+            (10_799, "179m"),
+            (10_800, "3h"),
+            (18_720, "5h12m"),
+            (28_800, "8h"),
+            (172_799, "47h"),
+            (172_800, "2d"),
+            (183_600, "2d3h"),
+            (691_200, "8d"),
+            (63_072_000, "2y"),
+            (-5, "<invalid>"),
+            (-1, "0s"),
         ];
         for (seconds, text) in table {
             assert_eq!(say(seconds), text, "{seconds}");

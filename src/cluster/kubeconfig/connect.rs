@@ -7,7 +7,7 @@ use kube::Client;
 use kube::client::ClientBuilder;
 use kube::config::{AuthInfo, Config, KubeConfigOptions, Kubeconfig};
 
-use super::{ConfigError, ConnectOptions, Environment, IN_CLUSTER, Loaded, proxy};
+use super::{ConfigError, ConnectOptions, Environment, Loaded, proxy};
 use crate::cluster::Cluster;
 use crate::cluster::http_log::{HttpLogLayer, Warnings};
 
@@ -24,12 +24,19 @@ pub async fn connect(
     options: &ConnectOptions,
     env: &Environment,
 ) -> Result<Cluster, ConfigError> {
-    let invalid = |message: String| ConfigError::Invalid { context: context.to_owned(), message };
+    let invalid = |message: String| ConfigError::Invalid {
+        context: context.to_owned(),
+        message,
+    };
     let mut config = match &loaded.config {
         None => in_cluster(env).map_err(invalid)?,
         Some(kubeconfig) => {
             let prepared = prepare(kubeconfig, context, options)?;
-            let selected = KubeConfigOptions { context: Some(context.to_owned()), cluster: None, user: None };
+            let selected = KubeConfigOptions {
+                context: Some(context.to_owned()),
+                cluster: None,
+                user: None,
+            };
             let no_cluster_proxy = cluster_proxy(&prepared, context).is_none();
             let mut config = Config::from_custom_kubeconfig(prepared, &selected)
                 .await
@@ -58,7 +65,14 @@ pub async fn connect(
         .await
         .map_err(|e| invalid(e.to_string()))?
         .map_err(invalid)?;
-    Ok(Cluster { context: context.to_owned(), namespace, server, ca_pem, client, request_timeout: options.request_timeout })
+    Ok(Cluster {
+        context: context.to_owned(),
+        namespace,
+        server,
+        ca_pem,
+        client,
+        request_timeout: options.request_timeout,
+    })
 }
 
 /// kube runs exec plugins while building; that blocks, so it happens on the blocking pool.
@@ -86,7 +100,11 @@ fn in_cluster(env: &Environment) -> Result<Config, String> {
 }
 
 fn default_namespace(loaded: &Loaded, config: &Config) -> String {
-    if loaded.config.is_none() { config.default_namespace.clone() } else { "default".to_owned() }
+    if loaded.config.is_none() {
+        config.default_namespace.clone()
+    } else {
+        "default".to_owned()
+    }
 }
 
 /// The kubeconfig with the flags of [`super::Overrides`] worked into the entries this context uses.
@@ -98,7 +116,10 @@ fn prepare(kubeconfig: &Kubeconfig, context: &str, options: &ConnectOptions) -> 
         .iter_mut()
         .find(|c| c.name == context)
         .and_then(|c| c.context.as_mut())
-        .ok_or_else(|| ConfigError::UnknownContext { name: context.to_owned(), nearest: Vec::new() })?;
+        .ok_or_else(|| ConfigError::UnknownContext {
+            name: context.to_owned(),
+            nearest: Vec::new(),
+        })?;
     if let Some(cluster) = &overrides.cluster {
         entry.cluster.clone_from(cluster);
     }
@@ -111,14 +132,20 @@ fn prepare(kubeconfig: &Kubeconfig, context: &str, options: &ConnectOptions) -> 
         .iter_mut()
         .find(|c| c.name == cluster_name)
         .and_then(|c| c.cluster.as_mut())
-        .ok_or(ConfigError::UnknownEntry { what: "cluster", name: cluster_name })?;
+        .ok_or(ConfigError::UnknownEntry {
+            what: "cluster",
+            name: cluster_name,
+        })?;
     override_cluster(cluster, options);
     if !user_name.is_empty() {
         let user = config
             .auth_infos
             .iter_mut()
             .find(|u| u.name == user_name)
-            .ok_or(ConfigError::UnknownEntry { what: "user", name: user_name })?;
+            .ok_or(ConfigError::UnknownEntry {
+                what: "user",
+                name: user_name,
+            })?;
         override_user(user.auth_info.get_or_insert_with(AuthInfo::default), options);
     }
     super::tame_exec(&mut config, options.stdin_free);
@@ -179,7 +206,13 @@ fn override_user(user: &mut AuthInfo, options: &ConnectOptions) {
 }
 
 fn cluster_proxy(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
-    let name = &kubeconfig.contexts.iter().find(|c| c.name == context)?.context.as_ref()?.cluster;
+    let name = &kubeconfig
+        .contexts
+        .iter()
+        .find(|c| c.name == context)?
+        .context
+        .as_ref()?
+        .cluster;
     let cluster = kubeconfig.clusters.iter().find(|c| &c.name == name)?.cluster.as_ref()?;
     cluster.proxy_url.clone().filter(|p| !p.is_empty())
 }
@@ -222,9 +255,4 @@ fn to_pem(ders: &[Vec<u8>]) -> Vec<u8> {
         out.push_str("-----END CERTIFICATE-----\n");
     }
     out.into_bytes()
-}
-
-/// True for the context name that stands for the cluster we run in.
-pub fn is_in_cluster(context: &str) -> bool {
-    context == IN_CLUSTER
 }

@@ -12,14 +12,27 @@ use super::Environment;
 /// # Errors
 /// The text of an unusable proxy URL.
 pub fn from_environment(server: &Uri, env: &Environment) -> Result<Option<Uri>, String> {
-    let variable = if server.scheme_str() == Some("http") { &env.http_proxy } else { &env.https_proxy };
-    let Some(proxy) = variable.as_ref().filter(|p| !p.is_empty()) else { return Ok(None) };
+    let variable = if server.scheme_str() == Some("http") {
+        &env.http_proxy
+    } else {
+        &env.https_proxy
+    };
+    let Some(proxy) = variable.as_ref().filter(|p| !p.is_empty()) else {
+        return Ok(None);
+    };
     let host = server.host().unwrap_or_default().trim_matches(['[', ']']);
     if is_loopback(host) || excluded(host, server.port_u16(), env.no_proxy.as_deref().unwrap_or_default()) {
         return Ok(None);
     }
-    let with_scheme = if proxy.contains("://") { proxy.clone() } else { format!("http://{proxy}") };
-    with_scheme.parse().map(Some).map_err(|_| "the proxy URL in the environment is not a URL".to_owned())
+    let with_scheme = if proxy.contains("://") {
+        proxy.clone()
+    } else {
+        format!("http://{proxy}")
+    };
+    with_scheme
+        .parse()
+        .map(Some)
+        .map_err(|_| "the proxy URL in the environment is not a URL".to_owned())
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -29,27 +42,31 @@ fn is_loopback(host: &str) -> bool {
 /// Go's rules (`golang.org/x/net/http/httpproxy`): `*`, suffixes with or without a leading dot, addresses, CIDR blocks,
 /// each perhaps with a port.
 fn excluded(host: &str, port: Option<u16>, no_proxy: &str) -> bool {
-    no_proxy.split(',').map(str::trim).filter(|p| !p.is_empty()).any(|pattern| {
-        if pattern == "*" {
-            return true;
-        }
-        if let Some((network, bits)) = pattern.split_once('/') {
-            return in_network(host, network, bits);
-        }
-        let (name, wanted) = match pattern.rsplit_once(':') {
-            Some((n, p)) if !n.contains(':') => (n, p.parse::<u16>().ok()),
-            _ => (pattern, None),
-        };
-        if wanted.is_some() && wanted != port {
-            return false;
-        }
-        let name = name.trim_start_matches("*.").to_ascii_lowercase();
-        let host = host.to_ascii_lowercase();
-        match name.strip_prefix('.') {
-            Some(suffix) => host.ends_with(&format!(".{suffix}")),
-            None => host == name || host.ends_with(&format!(".{name}")),
-        }
-    })
+    no_proxy
+        .split(',')
+        .map(str::trim)
+        .filter(|p| !p.is_empty())
+        .any(|pattern| {
+            if pattern == "*" {
+                return true;
+            }
+            if let Some((network, bits)) = pattern.split_once('/') {
+                return in_network(host, network, bits);
+            }
+            let (name, wanted) = match pattern.rsplit_once(':') {
+                Some((n, p)) if !n.contains(':') => (n, p.parse::<u16>().ok()),
+                _ => (pattern, None),
+            };
+            if wanted.is_some() && wanted != port {
+                return false;
+            }
+            let name = name.trim_start_matches("*.").to_ascii_lowercase();
+            let host = host.to_ascii_lowercase();
+            match name.strip_prefix('.') {
+                Some(suffix) => host.ends_with(&format!(".{suffix}")),
+                None => host == name || host.ends_with(&format!(".{name}")),
+            }
+        })
 }
 
 fn in_network(host: &str, network: &str, bits: &str) -> bool {

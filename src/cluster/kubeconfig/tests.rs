@@ -16,18 +16,28 @@ fn file(dir: &Path, name: &str, contexts: &[&str], current: &str) -> PathBuf {
         .map(|c| format!("- name: {c}\n  context: {{cluster: {c}-from-{name}, user: u, namespace: ns-{name}}}\n"))
         .collect();
     let path = dir.join(name);
-    std::fs::write(&path, format!("apiVersion: v1\nkind: Config\ncurrent-context: \"{current}\"\ncontexts:\n{entries}")).unwrap();
+    std::fs::write(
+        &path,
+        format!("apiVersion: v1\nkind: Config\ncurrent-context: \"{current}\"\ncontexts:\n{entries}"),
+    )
+    .unwrap();
     path
 }
 
 fn env(paths: &[&Path]) -> Environment {
-    Environment { kubeconfig: Some(std::env::join_paths(paths).unwrap()), ..Environment::default() }
+    Environment {
+        kubeconfig: Some(std::env::join_paths(paths).unwrap()),
+        ..Environment::default()
+    }
 }
 
 #[test]
 fn a_list_merges_whole_entries_first_file_first() {
     let dir = scratch("merge");
-    let (a, b) = (file(&dir, "a", &["one", "two"], ""), file(&dir, "b", &["two", "three"], "three"));
+    let (a, b) = (
+        file(&dir, "a", &["one", "two"], ""),
+        file(&dir, "b", &["two", "three"], "three"),
+    );
     let missing = dir.join("missing");
     let loaded = load(&ConnectOptions::default(), &env(&[&a, &missing, &b, &a])).unwrap();
     assert_eq!(loaded.contexts(), ["one", "two", "three"]);
@@ -40,17 +50,29 @@ fn a_list_merges_whole_entries_first_file_first() {
 fn the_flag_replaces_the_list_and_must_exist() {
     let dir = scratch("flag");
     let (a, b) = (file(&dir, "a", &["one"], "one"), file(&dir, "b", &["two"], "two"));
-    let options = ConnectOptions { kubeconfig: Some(b), ..ConnectOptions::default() };
+    let options = ConnectOptions {
+        kubeconfig: Some(b),
+        ..ConnectOptions::default()
+    };
     assert_eq!(load(&options, &env(&[&a])).unwrap().contexts(), ["two"]);
-    let options = ConnectOptions { kubeconfig: Some(dir.join("nowhere")), ..ConnectOptions::default() };
-    assert!(matches!(load(&options, &env(&[&a])), Err(ConfigError::Unreadable { .. })));
+    let options = ConnectOptions {
+        kubeconfig: Some(dir.join("nowhere")),
+        ..ConnectOptions::default()
+    };
+    assert!(matches!(
+        load(&options, &env(&[&a])),
+        Err(ConfigError::Unreadable { .. })
+    ));
     std::fs::remove_dir_all(dir).unwrap();
 }
 
 #[test]
 fn nothing_at_all_says_what_was_looked_for() {
     let dir = scratch("none");
-    let environment = Environment { home: Some(dir.clone()), ..Environment::default() };
+    let environment = Environment {
+        home: Some(dir.clone()),
+        ..Environment::default()
+    };
     let Err(ConfigError::Absent { looked }) = load(&ConnectOptions::default(), &environment) else {
         panic!("expected Absent");
     };
