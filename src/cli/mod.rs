@@ -4,6 +4,7 @@ pub mod apply;
 pub mod bootstrap;
 pub mod completion;
 pub mod contexts;
+pub mod crds;
 pub mod credential;
 pub mod distribute_token;
 pub mod error;
@@ -50,6 +51,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Bootstrap(bootstrap::BootstrapArgs),
+    Crds(crds::CrdsArgs),
     Put(put::PutArgs),
     MintToken(mint_token::MintTokenArgs),
     DistributeToken(distribute_token::DistributeTokenArgs),
@@ -65,6 +67,7 @@ impl Command {
     fn name(&self) -> &'static str {
         match self {
             Self::Bootstrap(_) => "bootstrap",
+            Self::Crds(_) => "crds",
             Self::Put(_) => "put",
             Self::MintToken(_) => "mint-token",
             Self::DistributeToken(_) => "distribute-token",
@@ -81,6 +84,7 @@ impl Command {
     fn is_machine(&self) -> bool {
         match self {
             Self::Bootstrap(a) => a.is_machine(),
+            Self::Crds(a) => a.is_machine(),
             Self::Put(a) => a.is_machine(),
             Self::MintToken(a) => a.is_machine(),
             Self::DistributeToken(a) => a.is_machine(),
@@ -104,6 +108,7 @@ impl Command {
     async fn run(self, session: &Session) -> Result<ExitCode, CliError> {
         match self {
             Self::Bootstrap(args) => bootstrap::run(session, args).await,
+            Self::Crds(args) => crds::run(session, args).await,
             Self::Put(args) => put::run(session, args).await,
             Self::MintToken(args) => mint_token::run(session, args).await,
             Self::DistributeToken(args) => distribute_token::run(session, args).await,
@@ -172,6 +177,7 @@ pub async fn run(args: Vec<OsString>, surroundings: Surroundings) -> ExitCode {
     match command {
         Command::Completion(args) => return report(&ui, completion::run(&ui, &args)),
         Command::Options(_) => return report(&ui, options::run(&ui)),
+        Command::Crds(args) if crds::is_offline(&args) => return report(&ui, crds::print(&ui, &args)),
         command => run_connected(ui, &global, command, surroundings).await,
     }
 }
