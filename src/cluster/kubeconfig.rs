@@ -343,7 +343,7 @@ pub fn check_context(loaded: &Loaded, name: &str) -> Result<(), ConfigError> {
 
 /// Up to three names, closest first by edit distance; all of them when there are only a few.
 pub fn nearest(name: &str, names: &[String]) -> Vec<String> {
-    let mut scored: Vec<(usize, &String)> = names.iter().map(|n| (distance(name, n), n)).collect();
+    let mut scored: Vec<(usize, &String)> = names.iter().map(|n| (strsim::osa_distance(name, n), n)).collect();
     scored.sort();
     let limit = (name.chars().count() / 2).max(3);
     let close: Vec<String> = scored
@@ -357,21 +357,6 @@ pub fn nearest(name: &str, names: &[String]) -> Vec<String> {
     } else {
         close
     }
-}
-
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// stdin belongs to the manifest or the pipe unless it is a terminal nobody reads.
