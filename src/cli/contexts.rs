@@ -85,7 +85,7 @@ fn matching(item: &str, all: &[String]) -> Result<Vec<String>, CliError> {
     };
     let regex = Regex::new(&pattern).map_err(|e| {
         CliError::usage(format!("{item:?} is not a usable pattern"))
-            .cause(crate::cluster::error::one_line(&e.to_string()))
+            .cause(crate::cluster::request_error::one_line(&e.to_string()))
     })?;
     Ok(all.iter().filter(|n| regex.is_match(n)).cloned().collect())
 }

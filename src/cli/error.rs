@@ -1,7 +1,7 @@
 //! What a user reads when something fails: what, cause, hint, each on its line.
 
 use crate::cluster::kubeconfig::ConfigError;
-use crate::cluster::{ClusterError, Reason};
+use crate::cluster::{Reason, RequestError};
 use crate::plan::input::InputError;
 
 use super::exit::ExitCode;
@@ -129,8 +129,8 @@ impl From<ConfigError> for CliError {
     }
 }
 
-impl From<ClusterError> for CliError {
-    fn from(error: ClusterError) -> Self {
+impl From<RequestError> for CliError {
+    fn from(error: RequestError) -> Self {
         let hint = hint_for(&error);
         let mut cause = format!("{}: {}", error.reason.as_str(), error.message);
         for (manager, field) in &error.conflicts {
@@ -165,7 +165,7 @@ impl From<InputError> for CliError {
 }
 
 /// A command to paste, or a flag to add, by class of failure.
-fn hint_for(error: &ClusterError) -> Option<String> {
+fn hint_for(error: &RequestError) -> Option<String> {
     let context = quoted(&error.context);
     Some(match error.reason {
         Reason::Unauthorized => format!("the credential of this context is missing, expired or revoked: kubectl --context {context} auth whoami"),
@@ -206,11 +206,11 @@ pub fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{CliError, quoted};
-    use crate::cluster::{ClusterError, Reason};
+    use crate::cluster::{Reason, RequestError};
 
     #[test]
     fn three_lines() {
-        let error = ClusterError::local(
+        let error = RequestError::local(
             "create",
             "secret/x in namespace \"eso\"",
             "prod eu",

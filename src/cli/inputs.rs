@@ -93,7 +93,7 @@ fn glob(pattern: &str) -> Result<regex::Regex, String> {
         }
     }
     out.push('$');
-    regex::Regex::new(&out).map_err(|e| crate::cluster::error::one_line(&e.to_string()))
+    regex::Regex::new(&out).map_err(|e| crate::cluster::request_error::one_line(&e.to_string()))
 }
 
 fn walk(folder: &Path, recursive: bool, found: &mut Vec<PathBuf>) -> Result<(), CliError> {

@@ -12,7 +12,7 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::global::TargetArgs;
 use crate::cluster::kubeconfig::{self, ConnectOptions, Environment, Loaded};
-use crate::cluster::{Cluster, ClusterError, Reason};
+use crate::cluster::{Cluster, Reason, RequestError};
 use crate::ui::Ui;
 use crate::ui::results::{Failure, Report};
 
@@ -226,7 +226,7 @@ fn upstream_refused(context: &str, upstream: &str) -> CliError {
 ///
 /// # Errors
 /// The cluster cannot be reached, or refuses the credential.
-pub async fn cluster_uid(cluster: &Cluster) -> Result<Option<String>, ClusterError> {
+pub async fn cluster_uid(cluster: &Cluster) -> Result<Option<String>, RequestError> {
     let namespaces: Api<Namespace> = Api::all(cluster.client.clone());
     match cluster
         .call("get", "namespace/kube-system", namespaces.get_opt("kube-system"))

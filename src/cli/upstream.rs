@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::error::CliError;
 use super::session::cluster_uid;
 use crate::cluster::proof::{CaCandidate, choose_ca};
-use crate::cluster::{Cluster, ClusterError};
+use crate::cluster::{Cluster, RequestError};
 use crate::plan::bootstrap::{Address, AddressSources, addresses, check_address, kubeadm_url};
 
 /// Flags about how downstream clusters reach the upstream.
@@ -189,7 +189,7 @@ async fn config_map(cluster: &Cluster, namespace: &str, name: &str, key: &str) -
 ///
 /// # Errors
 /// The server's refusal.
-pub async fn namespace_exists(cluster: &Cluster, name: &str) -> Result<bool, ClusterError> {
+pub async fn namespace_exists(cluster: &Cluster, name: &str) -> Result<bool, RequestError> {
     let api: Api<Namespace> = Api::all(cluster.client.clone());
     Ok(cluster
         .call("get", &format!("namespace/{name}"), api.get_opt(name))

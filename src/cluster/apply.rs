@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::discovery::Served;
 use super::observe::{api, within};
-use super::{Cluster, ClusterError, FIELD_MANAGER, Reason};
+use super::{Cluster, FIELD_MANAGER, Reason, RequestError};
 use crate::plan::compare::{is_client_side, written_client_side};
 use crate::plan::{Action, Apply, Delete, Outcome, Step, Verdict};
 
@@ -29,7 +29,7 @@ pub async fn execute(
     served: &Served,
     step: &Step,
     options: Options,
-) -> Result<Outcome, ClusterError> {
+) -> Result<Outcome, RequestError> {
     match step {
         Step::Apply(apply) => apply_one(cluster, served, apply, options).await,
         Step::Delete(delete) => delete_one(cluster, served, delete, options).await,
@@ -41,7 +41,7 @@ async fn apply_one(
     served: &Served,
     step: &Apply,
     options: Options,
-) -> Result<Outcome, ClusterError> {
+) -> Result<Outcome, RequestError> {
     let manifest = &step.manifest;
     let label = manifest.display();
     let outcome = |action| Outcome {
@@ -51,7 +51,7 @@ async fn apply_one(
     };
     let place = within(&label, manifest.namespace());
     let refuse = |message: &str| {
-        Err(ClusterError::local(
+        Err(RequestError::local(
             "apply",
             &place,
             &cluster.context,
@@ -105,7 +105,7 @@ async fn delete_one(
     served: &Served,
     step: &Delete,
     options: Options,
-) -> Result<Outcome, ClusterError> {
+) -> Result<Outcome, RequestError> {
     let label = Step::Delete(step.clone()).display();
     let place = within(&label, step.namespace.as_deref());
     let resource = resolve(cluster, served, &step.api_version, &step.kind, &place)?;
@@ -140,12 +140,12 @@ pub fn resolve(
     api_version: &str,
     kind: &str,
     place: &str,
-) -> Result<kube::core::ApiResource, ClusterError> {
+) -> Result<kube::core::ApiResource, RequestError> {
     served
         .resource(api_version, kind)
         .map(|(r, _)| r.clone())
         .ok_or_else(|| {
-            ClusterError::local(
+            RequestError::local(
                 "apply",
                 place,
                 &cluster.context,
@@ -169,7 +169,7 @@ async fn recreate(
     live: &Value,
     place: &str,
     options: Options,
-) -> Result<(), ClusterError> {
+) -> Result<(), RequestError> {
     let uid = live.pointer("/metadata/uid").and_then(Value::as_str).map(str::to_owned);
     let params = DeleteParams {
         dry_run: options.server_dry_run,
@@ -193,7 +193,7 @@ async fn take_over(
     name: &str,
     live: &Value,
     place: &str,
-) -> Result<(), ClusterError> {
+) -> Result<(), RequestError> {
     let version = live
         .pointer("/metadata/resourceVersion")
         .cloned()
@@ -212,7 +212,7 @@ async fn take_over(
         );
     }
     let patch: json_patch::Patch = serde_json::from_value(Value::Array(patch))
-        .map_err(|e| ClusterError::local("patch", place, &cluster.context, Reason::Other, e.to_string()))?;
+        .map_err(|e| RequestError::local("patch", place, &cluster.context, Reason::Other, e.to_string()))?;
     let params = PatchParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),
         ..PatchParams::default()

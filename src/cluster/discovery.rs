@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 use kube::core::{ApiResource, GroupVersionKind};
 
-use super::{Cluster, ClusterError, Reason};
+use super::{Cluster, Reason, RequestError};
 
 /// Served kinds of one cluster: (group, version, kind) → resource.
 #[derive(Debug, Clone, Default)]
@@ -51,7 +51,7 @@ pub fn split(api_version: &str) -> (&str, &str) {
 ///
 /// # Errors
 /// Any failure but 404.
-pub async fn discover(cluster: &Cluster, groups: &[&str]) -> Result<Served, ClusterError> {
+pub async fn discover(cluster: &Cluster, groups: &[&str]) -> Result<Served, RequestError> {
     let mut served = Served::default();
     let wants_named = groups.iter().any(|g| !g.is_empty());
     let listed = if wants_named {
@@ -82,7 +82,7 @@ pub async fn discover(cluster: &Cluster, groups: &[&str]) -> Result<Served, Clus
     Ok(served)
 }
 
-async fn add_version(cluster: &Cluster, served: &mut Served, group: &str, version: &str) -> Result<(), ClusterError> {
+async fn add_version(cluster: &Cluster, served: &mut Served, group: &str, version: &str) -> Result<(), RequestError> {
     let object = format!(
         "API resources of {}",
         if group.is_empty() {

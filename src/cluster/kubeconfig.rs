@@ -279,7 +279,7 @@ fn read(path: &Path) -> Result<Option<Kubeconfig>, ConfigError> {
         .map(Some)
         .map_err(|e| ConfigError::Unreadable {
             path: path.to_owned(),
-            message: super::error::one_line(&e.to_string()),
+            message: super::request_error::one_line(&e.to_string()),
         })
 }
 

@@ -7,7 +7,7 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{Api, ObjectMeta, PostParams};
 
-use super::{Cluster, ClusterError, Reason};
+use super::{Cluster, Reason, RequestError};
 
 /// A Lease this process holds.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct Spec {
 ///
 /// # Errors
 /// [`Reason::Conflict`] naming the holder, or the server's refusal.
-pub async fn acquire(cluster: &Cluster, spec: &Spec, now: impl Fn() -> Timestamp) -> Result<Held, ClusterError> {
+pub async fn acquire(cluster: &Cluster, spec: &Spec, now: impl Fn() -> Timestamp) -> Result<Held, RequestError> {
     let api: Api<Lease> = Api::namespaced(cluster.client.clone(), &spec.namespace);
     let label = format!(
         "lease.coordination.k8s.io/{} in namespace {:?}",
@@ -63,7 +63,7 @@ pub async fn acquire(cluster: &Cluster, spec: &Spec, now: impl Fn() -> Timestamp
                     .call("update", &label, api.replace(&spec.name, &PostParams::default(), &next))
                     .await
             }
-            Some(lease) => Err(ClusterError::local(
+            Some(lease) => Err(RequestError::local(
                 "take",
                 &label,
                 &cluster.context,
@@ -94,7 +94,7 @@ impl Held {
     ///
     /// # Errors
     /// [`Reason::Conflict`] where it is lost.
-    pub async fn renew(&mut self, cluster: &Cluster, now: Timestamp) -> Result<(), ClusterError> {
+    pub async fn renew(&mut self, cluster: &Cluster, now: Timestamp) -> Result<(), RequestError> {
         let label = format!("lease.coordination.k8s.io/{}", self.name);
         let mut next = self.current.clone();
         let spec = next.spec.get_or_insert_with(LeaseSpec::default);

@@ -2,20 +2,20 @@
 
 pub mod apply;
 pub mod discovery;
-pub mod error;
 pub mod fanout;
 pub mod http_log;
 pub mod kubeconfig;
 pub mod lease;
 pub mod observe;
 pub mod proof;
+pub mod request_error;
 pub mod token;
 
 use std::time::Duration;
 
 use kube::Client;
 
-pub use error::{ClusterError, Reason};
+pub use request_error::{Reason, RequestError};
 
 /// Field manager of every write a command makes (server-side apply). `sync` writes as ESO writes instead.
 pub const FIELD_MANAGER: &str = "kubectl-eso";
@@ -44,16 +44,16 @@ impl Cluster {
         verb: &'static str,
         object: &str,
         request: impl Future<Output = Result<T, kube::Error>>,
-    ) -> Result<T, ClusterError> {
+    ) -> Result<T, RequestError> {
         let outcome = if self.request_timeout.is_zero() {
             request.await
         } else {
             match tokio::time::timeout(self.request_timeout, request).await {
                 Ok(outcome) => outcome,
-                Err(_) => return Err(ClusterError::timeout(verb, object, &self.context, self.request_timeout)),
+                Err(_) => return Err(RequestError::timeout(verb, object, &self.context, self.request_timeout)),
             }
         };
-        outcome.map_err(|e| ClusterError::from_kube(verb, object, &self.context, &self.server, &e))
+        outcome.map_err(|e| RequestError::from_kube(verb, object, &self.context, &self.server, &e))
     }
 }
 

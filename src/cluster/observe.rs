@@ -4,7 +4,7 @@ use kube::api::{Api, ListParams};
 use kube::core::{ApiResource, DynamicObject};
 use serde_json::Value;
 
-use super::{Cluster, ClusterError};
+use super::{Cluster, RequestError};
 
 /// `kind.group/name`, as kubectl prints objects.
 pub fn display(kind: &str, group: &str, name: &str) -> String {
@@ -33,7 +33,7 @@ pub async fn get(
     resource: &ApiResource,
     namespace: Option<&str>,
     name: &str,
-) -> Result<Option<Value>, ClusterError> {
+) -> Result<Option<Value>, RequestError> {
     let label = display(&resource.kind, &resource.group, name);
     let handle = api(cluster, resource, namespace);
     let found = cluster
@@ -51,7 +51,7 @@ pub async fn list(
     resource: &ApiResource,
     namespace: Option<&str>,
     selector: Option<&str>,
-) -> Result<Vec<Value>, ClusterError> {
+) -> Result<Vec<Value>, RequestError> {
     let label = format!(
         "{}{}",
         resource.plural,
@@ -93,7 +93,7 @@ pub fn within(label: &str, namespace: Option<&str>) -> String {
     }
 }
 
-fn to_json(object: &DynamicObject, label: &str, cluster: &Cluster) -> Result<Value, ClusterError> {
+fn to_json(object: &DynamicObject, label: &str, cluster: &Cluster) -> Result<Value, RequestError> {
     serde_json::to_value(object)
-        .map_err(|e| ClusterError::local("read", label, &cluster.context, super::Reason::Other, e.to_string()))
+        .map_err(|e| RequestError::local("read", label, &cluster.context, super::Reason::Other, e.to_string()))
 }

@@ -8,7 +8,7 @@ use kube::api::{Api, PostParams};
 use kube::config::{AuthInfo, Config};
 use kube::{Client, client::ClientBuilder};
 
-use super::{Cluster, ClusterError, Reason, error::one_line};
+use super::{Cluster, Reason, RequestError, request_error::one_line};
 
 /// How long a proof may take.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -35,8 +35,8 @@ pub struct Visitor<'a> {
 }
 
 impl Visitor<'_> {
-    fn client(&self) -> Result<Client, ClusterError> {
-        let bad = |message: String| ClusterError::local("connect to", self.url, self.context, Reason::Other, message);
+    fn client(&self) -> Result<Client, RequestError> {
+        let bad = |message: String| RequestError::local("connect to", self.url, self.context, Reason::Other, message);
         let uri = self.url.parse().map_err(|_| bad("not a URL".to_owned()))?;
         let mut config = Config::new(uri);
         config.connect_timeout = Some(TIMEOUT);
@@ -54,7 +54,7 @@ impl Visitor<'_> {
         Ok(builder.build())
     }
 
-    fn cluster(&self) -> Result<Cluster, ClusterError> {
+    fn cluster(&self) -> Result<Cluster, RequestError> {
         Ok(Cluster {
             context: self.context.to_owned(),
             namespace: "default".to_owned(),
@@ -69,7 +69,7 @@ impl Visitor<'_> {
     ///
     /// # Errors
     /// TLS, name resolution or connection failures.
-    pub async fn reach(&self) -> Result<(), ClusterError> {
+    pub async fn reach(&self) -> Result<(), RequestError> {
         let cluster = self.cluster()?;
         match cluster
             .call("reach", self.url, cluster.client.apiserver_version())
@@ -85,7 +85,7 @@ impl Visitor<'_> {
     ///
     /// # Errors
     /// [`Reason::Unauthorized`] for a refused token, transport failures.
-    pub async fn whoami(&self) -> Result<String, ClusterError> {
+    pub async fn whoami(&self) -> Result<String, RequestError> {
         let cluster = self.cluster()?;
         let reviews: Api<SelfSubjectReview> = Api::all(cluster.client.clone());
         let review = SelfSubjectReview::default();
@@ -128,7 +128,7 @@ pub fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, String> {
 ///
 /// # Errors
 /// The failure of the last candidate, or a connection failure at once: no CA mends that.
-pub async fn choose_ca(url: &str, context: &str, candidates: &[CaCandidate]) -> Result<CaCandidate, ClusterError> {
+pub async fn choose_ca(url: &str, context: &str, candidates: &[CaCandidate]) -> Result<CaCandidate, RequestError> {
     let mut last = None;
     for candidate in candidates {
         let visitor = Visitor {
@@ -143,5 +143,5 @@ pub async fn choose_ca(url: &str, context: &str, candidates: &[CaCandidate]) -> 
             Err(e) => return Err(e),
         }
     }
-    Err(last.unwrap_or_else(|| ClusterError::local("verify", url, context, Reason::UnknownAuthority, "no CA to try")))
+    Err(last.unwrap_or_else(|| RequestError::local("verify", url, context, Reason::UnknownAuthority, "no CA to try")))
 }

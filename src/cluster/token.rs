@@ -6,7 +6,7 @@ use kube::api::{Api, PostParams};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::{Cluster, ClusterError, Reason};
+use super::{Cluster, Reason, RequestError};
 
 /// A freshly issued token.
 pub struct Issued {
@@ -52,7 +52,7 @@ pub struct Request<'a> {
 ///
 /// # Errors
 /// The server's refusal.
-pub async fn issue(cluster: &Cluster, request: &Request<'_>) -> Result<Issued, ClusterError> {
+pub async fn issue(cluster: &Cluster, request: &Request<'_>) -> Result<Issued, RequestError> {
     let accounts: Api<k8s_openapi::api::core::v1::ServiceAccount> =
         Api::namespaced(cluster.client.clone(), request.namespace);
     let body = TokenRequest {
@@ -78,7 +78,7 @@ pub async fn issue(cluster: &Cluster, request: &Request<'_>) -> Result<Issued, C
     let answer = cluster.call("create", &object, call).await?;
     let status = answer.status.unwrap_or_default();
     let (Some(token), Some(expiry)) = (status.token.map(Zeroizing::new), status.expiration_timestamp) else {
-        return Err(ClusterError::local(
+        return Err(RequestError::local(
             "create",
             &object,
             &cluster.context,

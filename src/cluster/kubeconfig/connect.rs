@@ -40,7 +40,7 @@ pub async fn connect(
             let no_cluster_proxy = cluster_proxy(&prepared, context).is_none();
             let mut config = Config::from_custom_kubeconfig(prepared, &selected)
                 .await
-                .map_err(|e| invalid(crate::cluster::error::one_line(&e.to_string())))?;
+                .map_err(|e| invalid(crate::cluster::request_error::one_line(&e.to_string())))?;
             if no_cluster_proxy {
                 config.proxy_url = proxy::from_environment(&config.cluster_url, env).map_err(invalid)?;
             }
@@ -86,13 +86,13 @@ fn build(config: Config, context: &str, warnings: Warnings) -> Result<Client, St
         (kube::Error::Auth(_), Some(command)) => {
             format!("the credential plugin {command:?} failed; run it by hand to see why")
         }
-        _ => crate::cluster::error::one_line(&e.to_string()),
+        _ => crate::cluster::request_error::one_line(&e.to_string()),
     })?;
     Ok(builder.with_layer(&HttpLogLayer::new(context, warnings)).build())
 }
 
 fn in_cluster(env: &Environment) -> Result<Config, String> {
-    let mut config = Config::incluster().map_err(|e| crate::cluster::error::one_line(&e.to_string()))?;
+    let mut config = Config::incluster().map_err(|e| crate::cluster::request_error::one_line(&e.to_string()))?;
     if let Some(ns) = env.pod_namespace.as_ref().filter(|n| !n.is_empty()) {
         config.default_namespace.clone_from(ns);
     }

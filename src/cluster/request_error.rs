@@ -1,4 +1,4 @@
-//! `kube::Error` → [`ClusterError`]: the only place that reads kube's errors. They print their source inside `Display`
+//! `kube::Error` → [`RequestError`]: the only place that reads kube's errors. They print their source inside `Display`
 //! and return it again, so a chain printed naively repeats every line.
 
 use std::error::Error as StdError;
@@ -71,7 +71,7 @@ impl Reason {
 /// A failed request against one cluster.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("cannot {verb} {object} [{context}]")]
-pub struct ClusterError {
+pub struct RequestError {
     /// `get`, `list`, `create`, `patch`, `delete`, `watch`, `connect`.
     pub verb: &'static str,
     /// `kind.group/name`, perhaps with ` in namespace "x"`.
@@ -90,7 +90,7 @@ pub struct ClusterError {
     pub retry_after: Option<Duration>,
 }
 
-impl ClusterError {
+impl RequestError {
     /// The request did not end in time.
     pub fn timeout(verb: &'static str, object: &str, context: &str, limit: Duration) -> Self {
         Self {
