@@ -115,8 +115,8 @@ async fn a_set_up_made_by_hand_is_refused_and_then_adopted() {
     let config = config(hub, &[("a", a)]);
     config.eso(&["bootstrap", "--allow-local-url"]).run().success();
     let secrets: Api<Secret> = Api::namespaced(a.client().await.unwrap(), "default");
-    let by_hand = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "upstream-token"}, "stringData": {"token": canary::fresh("hand")}});
-    secrets.patch("upstream-token", &PatchParams::apply("kubectl-client-side-apply"), &Patch::Apply(&by_hand)).await.unwrap();
+    let by_hand = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "upstream-token"}, "data": {"token": "YnkgaGFuZA=="}});
+    secrets.patch("upstream-token", &PatchParams::apply("helm"), &Patch::Apply(&by_hand)).await.unwrap();
     let args = ["distribute-token", "--contexts", "a", "--allow-local-url"];
     let refused = config.eso(&args).run().expect(1);
     assert!(refused.stderr.contains("--adopt"), "{}", refused.stderr);
