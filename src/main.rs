@@ -1,2 +1,7 @@
 //! `kubectl-eso`: parse, run, exit.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kubectl_eso::main()
+}

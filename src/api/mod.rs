@@ -6,6 +6,7 @@
 //! - whatever may hold a secret value (provider configuration, generator specs) is kept as [`Raw`], which hides itself in `Debug`.
 
 pub mod cluster_external_secret;
+pub mod crd;
 pub mod duration;
 pub mod external_secret;
 pub mod generator;

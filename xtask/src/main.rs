@@ -1,4 +1,17 @@
-//! Developer commands of this repository.
-fn main() -> anyhow::Result<()> {
-    Ok(())
+//! `cargo xtask`: development commands of this repository.
+
+mod cli;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    match cli::Xtask::parse().run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
 }

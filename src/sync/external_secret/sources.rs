@@ -1,0 +1,21 @@
+//! ConfigMaps and Secrets a template draws on, read now, and the template rendered over provider data.
+
+use super::pass::Pass;
+use crate::api::external_secret::ExternalSecretSpec;
+use crate::secret::SecretData;
+use crate::target::build::Rendered;
+
+/// Renders the template, if there is one.
+///
+/// # Errors
+/// ESO's text, without the prefix `could not apply template: `.
+pub async fn render(
+    _pass: &Pass<'_>,
+    spec: &ExternalSecretSpec,
+    _data: &SecretData,
+) -> Result<Option<Rendered>, String> {
+    if spec.target.template.is_none() {
+        return Ok(None);
+    }
+    Err("templates are not wired yet".to_owned())
+}

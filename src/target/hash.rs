@@ -1,0 +1,53 @@
+//! ESO's ObjectHash: SHA3-224 over the text Go prints for a value.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use sha3::{Digest as _, Sha3_224};
+
+use crate::secret::SecretData;
+
+/// Of a text.
+pub fn of_text(text: &str) -> String {
+    hex(Sha3_224::digest(text.as_bytes()).as_slice())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut out, b| {
+        let _ = write!(out, "{b:02x}");
+        out
+    })
+}
+
+/// Of a Secret's data: `map[k:[98 97 114]]`.
+pub fn of_data(data: &SecretData) -> String {
+    let mut digest = Sha3_224::new();
+    digest.update(b"map[");
+    for (i, (key, value)) in data.iter().enumerate() {
+        if i > 0 {
+            digest.update(b" ");
+        }
+        digest.update(key.as_bytes());
+        digest.update(b":[");
+        let mut text = String::with_capacity(value.len() * 4);
+        for (i, byte) in value.expose().iter().enumerate() {
+            if i > 0 {
+                text.push(' ');
+            }
+            let _ = write!(text, "{byte}");
+        }
+        digest.update(text.as_bytes());
+        digest.update(b"]");
+    }
+    digest.update(b"]");
+    hex(digest.finalize().as_slice())
+}
+
+/// Of labels and annotations: `{annotations:map[] labels:map[]}`.
+pub fn of_metadata(labels: &BTreeMap<String, String>, annotations: &BTreeMap<String, String>) -> String {
+    let map = |m: &BTreeMap<String, String>| {
+        let pairs: Vec<String> = m.iter().map(|(k, v)| format!("{k}:{v}")).collect();
+        format!("map[{}]", pairs.join(" "))
+    };
+    of_text(&format!("{{annotations:{} labels:{}}}", map(annotations), map(labels)))
+}

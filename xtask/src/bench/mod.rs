@@ -1,0 +1,3 @@
+//! Measurements.
+
+pub mod floor;
