@@ -17,6 +17,7 @@ const GO_MOD: &str = include_str!("../controlplane/go.mod");
 const GO_SUM: &str = include_str!("../controlplane/go.sum");
 const KUBERNETES_MODULE: &str = "k8s.io/kubernetes";
 const ETCD_MODULE: &str = "go.etcd.io/etcd/server/v3";
+const BUILDING: &str = ".building-";
 const THREE_WAYS: &str = "there are three ways to have them: set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver, \
      kube-controller-manager and kubectl; run once with Go 1.26 or newer in PATH (they are built from Go modules, about \
      ten minutes on two cores); or copy a folder built elsewhere to";
@@ -228,8 +229,9 @@ fn build_once(
     if let Ok(found) = Assets::complete(cache) {
         return Ok(found);
     }
+    remove_interrupted(parent);
     let work = tempfile::Builder::new()
-        .prefix(".building-")
+        .prefix(BUILDING)
         .tempdir_in(parent)
         .map_err(io_error("create", parent))?;
     go_build(around, go, work.path(), cache, progress)?;
@@ -244,6 +246,16 @@ fn build_once(
         tail: format!("but it left no {}", missing.join(", ")),
         cache: cache.display().to_string(),
     })
+}
+
+/// What a build that was killed left behind; the caller holds the lock, so none of it is in use.
+fn remove_interrupted(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().filter_map(Result::ok) {
+        if entry.file_name().to_string_lossy().starts_with(BUILDING) {
+            // Whatever cannot be removed only takes room.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 fn go_build(
@@ -487,5 +499,6 @@ mod tests {
         });
         assert_eq!(fs::read_to_string(count).unwrap(), "ran\n");
         assert!(around.cache_folder().join("etcd").exists());
+        assert!(!interrupted.exists());
     }
 }

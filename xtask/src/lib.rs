@@ -7,5 +7,6 @@ pub mod assets;
 pub mod bench;
 pub mod controlplane;
 pub mod crds;
+pub mod demo;
 pub mod metrics;
 pub mod proxy;

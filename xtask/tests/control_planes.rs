@@ -165,6 +165,16 @@ async fn the_proxy_passes_the_administrator_tokens_and_watches() {
         .client_for(proxy.entry("nobody", cluster).user(User::Anonymous))
         .await
         .unwrap();
+    assert!(script.bearer_tokens().is_empty());
+    let stranger = proxy
+        .entry("stranger", cluster)
+        .user(User::Token("no-token-at-all".into()));
+    let refused = cluster.client_for(stranger).await.unwrap().list_api_groups().await;
+    assert!(
+        matches!(&refused, Err(kube::Error::Api(status)) if status.code == 401),
+        "{refused:?}"
+    );
+    assert_eq!(script.bearer_tokens(), ["no-token-at-all"]);
     let refused = Api::<Secret>::default_namespaced(nobody)
         .list(&ListParams::default())
         .await;

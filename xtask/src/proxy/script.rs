@@ -1,5 +1,6 @@
 //! What a fault proxy does with which request, and the list of what it has seen.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Instant;
 
 use regex::Regex;
 
-/// One request as a proxy saw it. Bodies and credentials are not kept.
+/// One request as a proxy saw it. Bodies are not kept, and credentials not here.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// Its number, from 1, counted over all proxies that share the script.
@@ -201,16 +202,27 @@ impl Rule {
 }
 
 /// Rules and counters, shared by any number of proxies; cheap to clone. Rules may change while proxies run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Script {
     state: Arc<Mutex<State>>,
     victim: Arc<AtomicU32>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     rules: Vec<Rule>,
     seen: Vec<Seen>,
+    bearer_tokens: BTreeSet<String>,
+}
+
+impl std::fmt::Debug for Script {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = self.state();
+        f.debug_struct("Script")
+            .field("rules", &state.rules)
+            .field("seen", &state.seen)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Script {
@@ -260,6 +272,18 @@ impl Script {
     /// How many requests may have changed something.
     pub fn writes(&self) -> usize {
         self.state().seen.iter().filter(|seen| seen.is_write()).count()
+    }
+
+    /// The bearer tokens clients have shown, for a test that searches its output for them.
+    pub fn bearer_tokens(&self) -> Vec<String> {
+        self.state().bearer_tokens.iter().cloned().collect()
+    }
+
+    /// Notes a client's `Authorization` header.
+    pub(super) fn authorization(&self, value: &str) {
+        if let Some(token) = value.strip_prefix("Bearer ") {
+            self.state().bearer_tokens.insert(token.to_owned());
+        }
     }
 
     /// Notes a request and finds what to do with it; returns its number.

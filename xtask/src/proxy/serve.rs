@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, RETRY_AFTER, TRANSFER_ENCODING};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, RETRY_AFTER, TRANSFER_ENCODING};
 use http::{Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -96,6 +96,13 @@ impl Server {
             .uri()
             .path_and_query()
             .map_or("/", http::uri::PathAndQuery::as_str);
+        if let Some(value) = request
+            .headers()
+            .get(AUTHORIZATION)
+            .and_then(|value| value.to_str().ok())
+        {
+            self.script.authorization(value);
+        }
         let (number, action) = self.script.arrive(&self.cluster, request.method().as_str(), path);
         let response = match action {
             None => self.forward(request, is_admin).await.map(Some),
@@ -189,7 +196,7 @@ impl Server {
         head.version = http::Version::default();
         // The client sets it anew for the server's address, or as `:authority`.
         head.headers.remove(HOST);
-        let certificate = is_admin && !head.headers.contains_key(http::header::AUTHORIZATION);
+        let certificate = is_admin && !head.headers.contains_key(AUTHORIZATION);
         let upstream = if certificate { &self.as_admin } else { &self.as_is };
         upstream
             .request(Request::from_parts(head, forwarded(body)))

@@ -1,0 +1,14 @@
+//! What the integration tests share: clusters, namespaces, the command under test, canaries, waiting.
+
+pub mod canary;
+pub mod cluster;
+pub mod eso;
+pub mod namespace;
+pub mod wait;
+
+mod tests;
+
+pub use cluster::{own_clusters, shared, with_crds};
+pub use eso::{Eso, Finished, Running};
+pub use namespace::TempNamespace;
+pub use wait::{wait_until, within};
