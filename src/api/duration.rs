@@ -30,9 +30,9 @@ impl GoDuration {
         self.0 > 0
     }
 
-    /// As an unsigned duration; a negative one is `None`.
-    pub fn to_std(self) -> Option<Duration> {
-        u64::try_from(self.0).ok().map(Duration::from_nanos)
+    /// As an unsigned duration; a negative one becomes zero.
+    pub fn to_std(self) -> Duration {
+        Duration::from_nanos(u64::try_from(self.0).unwrap_or(0))
     }
 
     /// Parses what Go's `time.ParseDuration` accepts; the error is Go's text (`time: unknown unit "d" in duration "1d"`).

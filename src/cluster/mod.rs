@@ -1,8 +1,10 @@
 //! The only room that talks to an API server for us: connections, reads, and the one writer of plan steps.
 
 pub mod apply;
+pub mod credentials;
 pub mod discovery;
 pub mod fanout;
+pub mod go_error;
 pub mod http_log;
 pub mod kubeconfig;
 pub mod lease;

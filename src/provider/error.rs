@@ -48,17 +48,23 @@ pub enum ProviderError {
 impl ProviderError {
     /// The dedicated not-found error with ESO's plain text.
     pub fn no_secret() -> Self {
-        Self::NoSecret { message: "Secret does not exist".to_owned() }
+        Self::NoSecret {
+            message: "Secret does not exist".to_owned(),
+        }
     }
 
     /// An [`ProviderError::Other`] with ESO's text.
     pub fn other(message: impl Into<String>) -> Self {
-        Self::Other { message: message.into() }
+        Self::Other {
+            message: message.into(),
+        }
     }
 
     /// An [`ProviderError::Invalid`] with ESO's text.
     pub fn invalid(message: impl Into<String>) -> Self {
-        Self::Invalid { message: message.into() }
+        Self::Invalid {
+            message: message.into(),
+        }
     }
 
     /// The same class with `prefix` put before the text, as Go's `fmt.Errorf("prefix: %w", err)` does.
@@ -69,7 +75,10 @@ impl ProviderError {
         match self {
             Self::NoSecret { message } => Self::NoSecret { message: join(message) },
             Self::Denied { message } => Self::Denied { message: join(message) },
-            Self::Throttled { message, after } => Self::Throttled { message: join(message), after },
+            Self::Throttled { message, after } => Self::Throttled {
+                message: join(message),
+                after,
+            },
             Self::Invalid { message } => Self::Invalid { message: join(message) },
             Self::Transport { message } => Self::Transport { message: join(message) },
             Self::Other { message } => Self::Other { message: join(message) },

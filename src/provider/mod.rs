@@ -1,6 +1,13 @@
 //! Secret stores: one folder and one row of [`PROVIDERS`] per key under a store's `spec.provider`.
 
 pub mod error;
+pub mod fake;
+pub mod http;
+pub mod kubernetes;
+mod metadata;
+mod shared;
+pub mod values;
+pub mod webhook;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -12,6 +19,7 @@ use crate::cluster::credentials::Credentials;
 use crate::secret::{SecretData, SecretValue};
 
 pub use error::ProviderError;
+use shared::Shared;
 
 /// What ESO writes to `status.capabilities` of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +30,17 @@ pub enum Capabilities {
     WriteOnly,
     /// Both.
     ReadWrite,
+}
+
+impl Capabilities {
+    /// The text in `status.capabilities`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "ReadOnly",
+            Self::WriteOnly => "WriteOnly",
+            Self::ReadWrite => "ReadWrite",
+        }
+    }
 }
 
 /// A store's verdict about itself (ESO's `Validate`).
@@ -100,6 +119,11 @@ impl OpenRequest<'_> {
     pub fn is_cluster_scoped(&self) -> bool {
         self.store_kind == "ClusterSecretStore"
     }
+
+    /// What providers keep between two openings, as long as the credentials live.
+    fn shared(&self) -> std::sync::Arc<Shared> {
+        self.credentials.attached()
+    }
 }
 
 /// Opens a client; no client state outlives the reconcile unless the provider's own cache says so.
@@ -118,4 +142,9 @@ pub struct Entry {
 }
 
 /// Every provider this build serves; other names ESO knows are listed in [`crate::api::secret_store`].
-pub static PROVIDERS: &[Entry] = &[];
+pub static PROVIDERS: &[Entry] = &[fake::ENTRY, kubernetes::ENTRY, webhook::ENTRY];
+
+/// The row of the provider with this key under `spec.provider`.
+pub fn entry(key: &str) -> Option<&'static Entry> {
+    PROVIDERS.iter().find(|entry| entry.key == key)
+}

@@ -1,6 +1,7 @@
 //! The one integration test binary: one link, one set of control planes, one list of canaries.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod distribute;
 mod support;
 
 /// Every file and folder beside this one is a module of it; a test file that nobody declares would never run.
