@@ -7,6 +7,8 @@ pub mod kubernetes;
 mod metadata;
 mod shared;
 pub mod values;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod webhook;
 
 use async_trait::async_trait;
