@@ -14,8 +14,12 @@
 pub mod api;
 pub mod cli;
 pub mod cluster;
+pub mod generator;
+pub mod lang;
 pub mod plan;
+pub mod provider;
 pub mod secret;
+pub mod template;
 pub mod ui;
 
 mod start;

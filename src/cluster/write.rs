@@ -176,6 +176,54 @@ impl Writer {
         }
     }
 
+    /// Creates an object of a kind found by discovery; `path` is its collection. No field manager is named.
+    ///
+    /// # Errors
+    /// As the server says.
+    pub async fn create_at(
+        &self,
+        plural: &str,
+        path: &str,
+        namespace: &str,
+        name: &str,
+        body: Vec<u8>,
+    ) -> Result<Written, ClusterError> {
+        self.send(Method::POST, Intent { verb: "create", resource: plural, namespace, name }, path, Some(JSON), body).await
+    }
+
+    /// Replaces an object of a kind found by discovery; `path` is its own.
+    ///
+    /// # Errors
+    /// As the server says.
+    pub async fn replace_at(
+        &self,
+        plural: &str,
+        path: &str,
+        namespace: &str,
+        name: &str,
+        body: Vec<u8>,
+    ) -> Result<Written, ClusterError> {
+        self.send(Method::PUT, Intent { verb: "update", resource: plural, namespace, name }, path, Some(JSON), body).await
+    }
+
+    /// Deletes an object of a kind found by discovery; an absent one is success.
+    ///
+    /// # Errors
+    /// As the server says.
+    pub async fn delete_at(
+        &self,
+        plural: &str,
+        path: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Result<(), ClusterError> {
+        let intent = Intent { verb: "delete", resource: plural, namespace, name };
+        match self.send(Method::DELETE, intent, path, None, Vec::new()).await {
+            Err(e) if !e.is_not_found() => Err(e),
+            _ => Ok(()),
+        }
+    }
+
     /// Adds the label of managed objects to a Secret that has none.
     ///
     /// # Errors

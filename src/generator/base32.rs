@@ -12,7 +12,11 @@ pub fn encode(bytes: &[u8]) -> String {
         let letters = (chunk.len() * 8).div_ceil(5);
         for index in 0..8 {
             let position = usize::try_from(bits >> (35 - 5 * index) & 31).unwrap_or(0);
-            out.push(if index < letters { char::from(ALPHABET[position]) } else { '=' });
+            out.push(if index < letters {
+                char::from(ALPHABET[position])
+            } else {
+                '='
+            });
         }
     }
     out
@@ -53,16 +57,26 @@ mod tests {
 
     #[test]
     fn encodes_with_padding() {
-        for (text, code) in [("", ""), ("f", "MY======"), ("foobar", "MZXW6YTBOI======"), ("fooba", "MZXW6YTB")] {
+        for (text, code) in [
+            ("", ""),
+            ("f", "MY======"),
+            ("foobar", "MZXW6YTBOI======"),
+            ("fooba", "MZXW6YTB"),
+        ] {
             assert_eq!(encode(text.as_bytes()), code);
         }
     }
 
     #[test]
     fn decodes_without_padding_and_forgives_the_tail() {
-        for (code, text) in
-            [("MZXW6YTBOI", "foobar"), ("MZ\nXW6YTB\r\n", "fooba"), ("MY", "f"), ("FOO", ""), ("M", ""), ("MZXW6Y", "")]
-        {
+        for (code, text) in [
+            ("MZXW6YTBOI", "foobar"),
+            ("MZ\nXW6YTB\r\n", "fooba"),
+            ("MY", "f"),
+            ("FOO", ""),
+            ("M", ""),
+            ("MZXW6Y", ""),
+        ] {
             assert_eq!(decode_lenient(code), Ok(text.as_bytes().to_vec()), "{code}");
         }
         assert_eq!(decode_lenient("MY======"), Err(2));

@@ -31,18 +31,33 @@ pub async fn generate(
     now: Timestamp,
 ) -> Result<Generated, GeneratorError> {
     let secret = credentials.secret(namespace, &spec.secret.name).await;
-    let secret = secret.map_err(|failure| GeneratorError::new(format!("failed to find secret for token key: {failure}")))?;
+    let secret =
+        secret.map_err(|failure| GeneratorError::new(format!("failed to find secret for token key: {failure}")))?;
     let Some(seed) = secret.data.get(&spec.secret.key) else {
-        return Err(GeneratorError::new(format!("secret key {} does not exist in secret data map", spec.secret.key)));
+        return Err(GeneratorError::new(format!(
+            "secret key {} does not exist in secret data map",
+            spec.secret.key
+        )));
     };
     let when = match spec.when.as_deref().filter(|text| !text.is_empty()) {
-        Some(text) => text.parse().map_err(|_| GeneratorError::new(format!("invalid time {text:?} in when")))?,
+        Some(text) => text
+            .parse()
+            .map_err(|_| GeneratorError::new(format!("invalid time {text:?} in when")))?,
         None => now,
     };
     let (token, left) = code(seed.expose(), spec.length, spec.time_period, when.as_second())
         .map_err(|error| GeneratorError::new(format!("failed to generate code for token key: {error}")))?;
-    let data = [("token", SecretValue::from(token)), ("timeLeft", SecretValue::from(left))];
-    Ok(Generated { data: data.map(|(key, value)| (key.to_owned(), value)).into_iter().collect::<SecretData>(), state: None })
+    let data = [
+        ("token", SecretValue::from(token)),
+        ("timeLeft", SecretValue::from(left)),
+    ];
+    Ok(Generated {
+        data: data
+            .map(|(key, value)| (key.to_owned(), value))
+            .into_iter()
+            .collect::<SecretData>(),
+        state: None,
+    })
 }
 
 /// The code and the seconds it is still good for.
@@ -58,11 +73,22 @@ fn code(seed: &[u8], length: i64, period: i64, unix: i64) -> Result<(String, Str
     mac.update(&counter.to_be_bytes());
     let digest = mac.finalize().into_bytes();
     let offset = usize::from(digest[digest.len() - 1] & 0x0f);
-    let four = [digest[offset] & 0x7f, digest[offset + 1], digest[offset + 2], digest[offset + 3]];
+    let four = [
+        digest[offset] & 0x7f,
+        digest[offset + 1],
+        digest[offset + 2],
+        digest[offset + 3],
+    ];
     let number = u64::from(u32::from_be_bytes(four));
     let digits = usize::try_from(length).unwrap_or(usize::MAX).min(MOST_DIGITS);
-    let number = u32::try_from(digits).ok().and_then(|digits| 10_u64.checked_pow(digits)).map_or(number, |modulus| number % modulus);
-    Ok((format!("{number:0digits$}"), (period - unix.rem_euclid(period)).to_string()))
+    let number = u32::try_from(digits)
+        .ok()
+        .and_then(|digits| 10_u64.checked_pow(digits))
+        .map_or(number, |modulus| number % modulus);
+    Ok((
+        format!("{number:0digits$}"),
+        (period - unix.rem_euclid(period)).to_string(),
+    ))
 }
 
 /// Longer codes would be zeros in front of ten digits; this bounds what a manifest can ask for.
@@ -93,7 +119,10 @@ mod tests {
         let seed = b"gezd gnbv gy3t qojq gezd gnbv gy3t qojq";
         assert_eq!(code(seed, 6, 30, 59).unwrap().0, "287082");
         // 1998-05-05T05:05:05Z
-        assert_eq!(code(b"foo", 0, 0, 894_344_705), Ok(("674024".to_owned(), "25".to_owned())));
+        assert_eq!(
+            code(b"foo", 0, 0, 894_344_705),
+            Ok(("674024".to_owned(), "25".to_owned()))
+        );
     }
 
     #[test]

@@ -36,7 +36,10 @@ pub struct GeneratorError {
 impl GeneratorError {
     /// With this text.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), no_secret: false }
+        Self {
+            message: message.into(),
+            no_secret: false,
+        }
     }
 }
 
@@ -77,12 +80,36 @@ pub struct Entry {
 
 /// Every generator kind of ESO; those that need an account at a service answer with an error that says so.
 pub static GENERATORS: &[Entry] = &[
-    Entry { kind: "Fake", generate: fake, clean_up: nothing_to_clean_up },
-    Entry { kind: "MFA", generate: mfa, clean_up: nothing_to_clean_up },
-    Entry { kind: "Password", generate: password, clean_up: nothing_to_clean_up },
-    Entry { kind: "SSHKey", generate: ssh_key, clean_up: nothing_to_clean_up },
-    Entry { kind: "UUID", generate: uuid, clean_up: nothing_to_clean_up },
-    Entry { kind: "Webhook", generate: webhook::generate, clean_up: nothing_to_clean_up },
+    Entry {
+        kind: "Fake",
+        generate: fake,
+        clean_up: nothing_to_clean_up,
+    },
+    Entry {
+        kind: "MFA",
+        generate: mfa,
+        clean_up: nothing_to_clean_up,
+    },
+    Entry {
+        kind: "Password",
+        generate: password,
+        clean_up: nothing_to_clean_up,
+    },
+    Entry {
+        kind: "SSHKey",
+        generate: ssh_key,
+        clean_up: nothing_to_clean_up,
+    },
+    Entry {
+        kind: "UUID",
+        generate: uuid,
+        clean_up: nothing_to_clean_up,
+    },
+    Entry {
+        kind: "Webhook",
+        generate: webhook::generate,
+        clean_up: nothing_to_clean_up,
+    },
     unserved::entry("ACRAccessToken"),
     unserved::entry("BeyondtrustWorkloadCredentialsDynamicSecret"),
     unserved::entry("CloudsmithAccessToken"),
@@ -105,10 +132,14 @@ pub fn entry(kind: &str) -> Option<&'static Entry> {
 pub fn from_cluster_generator(spec: &ClusterGeneratorSpec) -> Result<Value, GeneratorError> {
     let kind = &spec.kind;
     let Some(row) = generator_kind(kind) else {
-        return Err(GeneratorError::new(format!("invalid ClusterGenerator: unknown kind {kind}")));
+        return Err(GeneratorError::new(format!(
+            "invalid ClusterGenerator: unknown kind {kind}"
+        )));
     };
     let Some(inner) = spec.generator.get(row.spec_member) else {
-        return Err(GeneratorError::new(format!("invalid ClusterGenerator: when kind is {kind}, {kind}Spec must be set")));
+        return Err(GeneratorError::new(format!(
+            "invalid ClusterGenerator: when kind is {kind}, {kind}Spec must be set"
+        )));
     };
     Ok(json!({"apiVersion": GENERATORS_API_VERSION, "kind": kind, "metadata": {}, "spec": inner.expose()}))
 }
@@ -134,8 +165,14 @@ struct FakeSpec {
 
 fn fake(request: GenerateRequest<'_>) -> BoxFuture<'_, Result<Generated, GeneratorError>> {
     let made = spec_of::<FakeSpec>(&request).map(|spec| {
-        let data = spec.data.into_iter().map(|(key, value)| (key, SecretValue::from(value)));
-        Generated { data: data.collect(), state: None }
+        let data = spec
+            .data
+            .into_iter()
+            .map(|(key, value)| (key, SecretValue::from(value)));
+        Generated {
+            data: data.collect(),
+            state: None,
+        }
     });
     futures::future::ready(made).boxed()
 }
@@ -162,7 +199,11 @@ fn ssh_key(request: GenerateRequest<'_>) -> BoxFuture<'_, Result<Generated, Gene
     async move {
         let spec = spec_of(&request)?;
         let made = tokio::task::spawn_blocking(move || ssh_key::generate(&spec, &mut SystemRandom)).await;
-        made.unwrap_or_else(|_| Err(GeneratorError::new("unable to generate SSH key: the search was cut short")))
+        made.unwrap_or_else(|_| {
+            Err(GeneratorError::new(
+                "unable to generate SSH key: the search was cut short",
+            ))
+        })
     }
     .boxed()
 }

@@ -48,7 +48,11 @@ impl Default for PasswordSpec {
 
 /// One password per key.
 pub fn generate(spec: &PasswordSpec, random: &mut dyn Random) -> Result<Generated, GeneratorError> {
-    let keys = if spec.secret_keys.is_empty() { vec!["password".to_owned()] } else { spec.secret_keys.clone() };
+    let keys = if spec.secret_keys.is_empty() {
+        vec!["password".to_owned()]
+    } else {
+        spec.secret_keys.clone()
+    };
     let distinct: BTreeSet<&String> = keys.iter().collect();
     if distinct.len() != keys.len() || keys.iter().any(String::is_empty) {
         return Err(GeneratorError::new("secretKeys must be non-empty and unique"));
@@ -76,11 +80,21 @@ impl Recipe {
         let (digits, symbols) = (spec.digits.unwrap_or(length / 4), spec.symbols.unwrap_or(length / 4));
         let letters = length - digits - symbols;
         if letters < 0 {
-            return Err(GeneratorError::new("number of digits and symbols must be less than total length"));
+            return Err(GeneratorError::new(
+                "number of digits and symbols must be less than total length",
+            ));
         }
         let count = |number: i64| usize::try_from(number).unwrap_or(0);
-        let alphabet = if spec.no_upper { LOWER.to_owned() } else { format!("{LOWER}{UPPER}") };
-        let symbol_set = if spec.symbol_characters.is_empty() { SYMBOLS } else { &spec.symbol_characters };
+        let alphabet = if spec.no_upper {
+            LOWER.to_owned()
+        } else {
+            format!("{LOWER}{UPPER}")
+        };
+        let symbol_set = if spec.symbol_characters.is_empty() {
+            SYMBOLS
+        } else {
+            &spec.symbol_characters
+        };
         let recipe = Self {
             letters: (count(letters), alphabet.chars().collect()),
             digits: (count(digits), DIGITS.chars().collect()),
@@ -128,7 +142,11 @@ impl Recipe {
             return Ok(set[random.below(set.len())?]);
         }
         // Drawing from what is left is the same as drawing again until it is new, and it cannot go on for ever.
-        let left: Vec<char> = set.iter().copied().filter(|character| !taken.contains(character)).collect();
+        let left: Vec<char> = set
+            .iter()
+            .copied()
+            .filter(|character| !taken.contains(character))
+            .collect();
         if left.is_empty() {
             return Err(GeneratorError::new(
                 "symbolCharacters holds too few different characters that are not drawn already and repeats are not allowed",
@@ -181,7 +199,10 @@ mod tests {
             (json!({}), (12, 6, 6)),
             (json!({"length": 0}), (12, 6, 6)),
             (json!({"length": 43}), (23, 10, 10)),
-            (json!({"length": 12, "digits": 3, "symbols": 2, "symbolCharacters": "-_", "noUpper": true}), (7, 3, 2)),
+            (
+                json!({"length": 12, "digits": 3, "symbols": 2, "symbolCharacters": "-_", "noUpper": true}),
+                (7, 3, 2),
+            ),
             (json!({"length": 4, "digits": 2, "symbols": 2}), (0, 2, 2)),
         ] {
             let text = made(value).unwrap();
@@ -195,7 +216,10 @@ mod tests {
     #[test]
     fn what_cannot_be_made_is_told_in_order() {
         for (value, error) in [
-            (json!({"length": 44}), "number of digits exceeds available digits and repeats are not allowed"),
+            (
+                json!({"length": 44}),
+                "number of digits exceeds available digits and repeats are not allowed",
+            ),
             (
                 json!({"length": 4, "digits": 3, "symbols": 3}),
                 "number of digits and symbols must be less than total length",
@@ -208,7 +232,10 @@ mod tests {
                 json!({"length": 9, "digits": 0, "symbols": 3, "symbolCharacters": "-_"}),
                 "number of symbols exceeds available symbols and repeats are not allowed",
             ),
-            (json!({"secretKeys": ["a", "a"]}), "secretKeys must be non-empty and unique"),
+            (
+                json!({"secretKeys": ["a", "a"]}),
+                "secretKeys must be non-empty and unique",
+            ),
             (json!({"secretKeys": [""]}), "secretKeys must be non-empty and unique"),
         ] {
             assert_eq!(made(value), Err(error.to_owned()));
@@ -218,7 +245,10 @@ mod tests {
     #[test]
     fn symbols_that_cannot_be_placed_end_in_an_error_and_not_in_a_loop() {
         let error = made(json!({"length": 4, "digits": 0, "symbols": 2, "symbolCharacters": "!!"})).unwrap_err();
-        assert!(error.starts_with("symbolCharacters holds too few different characters"), "{error}");
+        assert!(
+            error.starts_with("symbolCharacters holds too few different characters"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -64,7 +64,11 @@ impl Pair {
     /// One line of an `authorized_keys` file, with its line break.
     fn public_line(&self, comment: &str) -> String {
         let space = if comment.is_empty() { "" } else { " " };
-        format!("{} {}{space}{comment}\n", self.algorithm, STANDARD.encode(self.public_blob()))
+        format!(
+            "{} {}{space}{comment}\n",
+            self.algorithm,
+            STANDARD.encode(self.public_blob())
+        )
     }
 
     /// The PEM block of `openssh-key-v1`, cipher and key derivation `none`.
@@ -130,10 +134,15 @@ fn rsa_pair(bits: i64, random: &mut dyn Random) -> Result<Pair, GeneratorError> 
             "crypto/rsa: {bits}-bit keys are insecure (see https://go.dev/pkg/crypto/rsa#hdr-Minimum_key_size)"
         )));
     }
-    let size = usize::try_from(bits).ok().filter(|bits| *bits <= 8192).ok_or_else(|| failed("keySize is larger than 8192"))?;
+    let size = usize::try_from(bits)
+        .ok()
+        .filter(|bits| *bits <= 8192)
+        .ok_or_else(|| failed("keySize is larger than 8192"))?;
     let key = rsa::PrivateKey::new(&mut Source::new(random)?, size).map_err(|_| failed("no primes found"))?;
     let number = |value: &crypto_bigint::BoxedUint| Zeroizing::new(value.to_be_bytes().into_vec());
-    let [p, q] = key.primes() else { return Err(failed("key has not two primes")) };
+    let [p, q] = key.primes() else {
+        return Err(failed("key has not two primes"));
+    };
     let inverse = key.crt_coefficient().ok_or_else(|| failed("key has no coefficient"))?;
     let mut public = Vec::new();
     put_number(&mut public, &key.e_bytes());
@@ -145,7 +154,11 @@ fn rsa_pair(bits: i64, random: &mut dyn Random) -> Result<Pair, GeneratorError> 
     put_number(&mut private, &number(&inverse));
     put_number(&mut private, &number(p.as_ref()));
     put_number(&mut private, &number(q.as_ref()));
-    Ok(Pair { algorithm: "ssh-rsa", public, private })
+    Ok(Pair {
+        algorithm: "ssh-rsa",
+        public,
+        private,
+    })
 }
 
 /// 256, 384 and 521 bits; every other size is 256 without an error.
@@ -154,17 +167,32 @@ fn ecdsa_pair(bits: i64, random: &mut dyn Random) -> Result<Pair, GeneratorError
         384 => {
             let key = draw::<48, _>(random, 0xff, |bytes| p384::SecretKey::from_slice(bytes).ok())?;
             let point = key.public_key().to_sec1_point(false);
-            Ok(ecdsa_fields("ecdsa-sha2-nistp384", "nistp384", point.as_bytes(), &key.to_bytes()))
+            Ok(ecdsa_fields(
+                "ecdsa-sha2-nistp384",
+                "nistp384",
+                point.as_bytes(),
+                &key.to_bytes(),
+            ))
         }
         521 => {
             let key = draw::<66, _>(random, 0x01, |bytes| p521::SecretKey::from_slice(bytes).ok())?;
             let point = key.public_key().to_sec1_point(false);
-            Ok(ecdsa_fields("ecdsa-sha2-nistp521", "nistp521", point.as_bytes(), &key.to_bytes()))
+            Ok(ecdsa_fields(
+                "ecdsa-sha2-nistp521",
+                "nistp521",
+                point.as_bytes(),
+                &key.to_bytes(),
+            ))
         }
         _ => {
             let key = draw::<32, _>(random, 0xff, |bytes| p256::SecretKey::from_slice(bytes).ok())?;
             let point = key.public_key().to_sec1_point(false);
-            Ok(ecdsa_fields("ecdsa-sha2-nistp256", "nistp256", point.as_bytes(), &key.to_bytes()))
+            Ok(ecdsa_fields(
+                "ecdsa-sha2-nistp256",
+                "nistp256",
+                point.as_bytes(),
+                &key.to_bytes(),
+            ))
         }
     }
 }
@@ -191,7 +219,11 @@ fn ecdsa_fields(algorithm: &'static str, curve: &str, point: &[u8], secret: &[u8
     put(&mut public, point);
     let mut private = Zeroizing::new(public.clone());
     put_number(&mut private, secret);
-    Pair { algorithm, public, private }
+    Pair {
+        algorithm,
+        public,
+        private,
+    }
 }
 
 fn ed25519_pair(random: &mut dyn Random) -> Result<Pair, GeneratorError> {
@@ -202,7 +234,11 @@ fn ed25519_pair(random: &mut dyn Random) -> Result<Pair, GeneratorError> {
     put(&mut public, &point);
     let mut private = Zeroizing::new(public.clone());
     put(&mut private, &[&seed[..], &point].concat());
-    Ok(Pair { algorithm: "ssh-ed25519", public, private })
+    Ok(Pair {
+        algorithm: "ssh-ed25519",
+        public,
+        private,
+    })
 }
 
 /// Randomness in the form the number library wants, which knows no failure: one draw from our source, stretched by
@@ -237,7 +273,10 @@ impl rand_core::TryRng for Source {
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
         for chunk in bytes.chunks_mut(32) {
-            let block = Sha256::new().chain_update(*self.seed).chain_update(self.counter.to_be_bytes()).finalize();
+            let block = Sha256::new()
+                .chain_update(*self.seed)
+                .chain_update(self.counter.to_be_bytes())
+                .finalize();
             chunk.copy_from_slice(&block[..chunk.len()]);
             self.counter += 1;
         }

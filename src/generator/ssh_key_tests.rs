@@ -39,13 +39,19 @@ fn file_of(pem: &str) -> Vec<u8> {
 fn check(private: &str, public: &str, algorithm: &str, fields: usize) -> (Vec<u8>, Vec<Vec<u8>>, String) {
     let file = file_of(private);
     let mut outer = Fields(file.strip_prefix(b"openssh-key-v1\0").unwrap());
-    assert_eq!([outer.next(), outer.next(), outer.next()], [b"none".as_slice(), b"none", b""]);
+    assert_eq!(
+        [outer.next(), outer.next(), outer.next()],
+        [b"none".as_slice(), b"none", b""]
+    );
     assert_eq!(outer.0[..4], [0, 0, 0, 1]);
     outer.0 = &outer.0[4..];
     let (blob, secret) = (outer.next(), outer.next());
     assert!(outer.0.is_empty());
     let words: Vec<&str> = public.strip_suffix('\n').unwrap().splitn(3, ' ').collect();
-    assert_eq!((words[0], STANDARD.decode(words[1]).unwrap().as_slice()), (algorithm, blob));
+    assert_eq!(
+        (words[0], STANDARD.decode(words[1]).unwrap().as_slice()),
+        (algorithm, blob)
+    );
     assert_eq!(secret[..4], secret[4..8]);
     assert_eq!(secret.len() % 8, 0);
     let mut inner = Fields(&secret[8..]);
@@ -53,7 +59,13 @@ fn check(private: &str, public: &str, algorithm: &str, fields: usize) -> (Vec<u8
     let parts = (0..fields).map(|_| inner.next().to_vec()).collect();
     let comment = String::from_utf8(inner.next().to_vec()).unwrap();
     assert_eq!(words.get(2).copied().unwrap_or_default(), comment);
-    assert!(inner.0.iter().enumerate().all(|(index, byte)| usize::from(*byte) == index + 1));
+    assert!(
+        inner
+            .0
+            .iter()
+            .enumerate()
+            .all(|(index, byte)| usize::from(*byte) == index + 1)
+    );
     (blob.to_vec(), parts, comment)
 }
 
@@ -75,7 +87,11 @@ fn ecdsa_sizes_fall_back_to_256() {
         (json!(300), "ecdsa-sha2-nistp256", 65),
         (Value::Null, "ecdsa-sha2-nistp256", 65),
     ] {
-        let spec = if size.is_null() { json!({"keyType": "ecdsa"}) } else { json!({"keyType": "ecdsa", "keySize": size}) };
+        let spec = if size.is_null() {
+            json!({"keyType": "ecdsa"})
+        } else {
+            json!({"keyType": "ecdsa", "keySize": size})
+        };
         let (private, public) = made(spec).unwrap();
         let (_, parts, comment) = check(&private, &public, algorithm, 3);
         assert_eq!((parts[1].len(), comment.as_str()), (point, ""));
@@ -89,7 +105,10 @@ fn rsa_numbers_belong_together() {
     assert_eq!(parts[1], [1, 0, 1]);
     let number = |index: usize| crypto_bigint::BoxedUint::from_be_slice_vartime(&parts[index]);
     let (modulus, p, q) = (number(0), number(4), number(5));
-    assert_eq!(p.concatenating_mul(&q).to_be_bytes_trimmed_vartime(), modulus.to_be_bytes_trimmed_vartime());
+    assert_eq!(
+        p.concatenating_mul(&q).to_be_bytes_trimmed_vartime(),
+        modulus.to_be_bytes_trimmed_vartime()
+    );
     assert_eq!(parts[0].len(), 129);
 }
 
@@ -98,5 +117,8 @@ fn what_cannot_be_made() {
     let error = made(json!({"keyType": "dsa"})).unwrap_err();
     assert_eq!(error, "unable to generate SSH key: unsupported key type: dsa");
     let error = made(json!({"keySize": 512})).unwrap_err();
-    assert!(error.starts_with("unable to generate SSH key: crypto/rsa: 512-bit keys are insecure"), "{error}");
+    assert!(
+        error.starts_with("unable to generate SSH key: crypto/rsa: 512-bit keys are insecure"),
+        "{error}"
+    );
 }

@@ -33,5 +33,8 @@ fn kind_and_spec_must_agree() {
         error(json!({"kind": "UUID", "generator": {"fakeSpec": {}}})),
         "invalid ClusterGenerator: when kind is UUID, UUIDSpec must be set"
     );
-    assert_eq!(error(json!({"kind": "Nope", "generator": {}})), "invalid ClusterGenerator: unknown kind Nope");
+    assert_eq!(
+        error(json!({"kind": "Nope", "generator": {}})),
+        "invalid ClusterGenerator: unknown kind Nope"
+    );
 }

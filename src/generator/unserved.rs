@@ -8,7 +8,11 @@ use super::{Entry, GenerateRequest, Generated, GeneratorError};
 
 /// A row whose generator answers with a clear error, and whose clean-up refuses to claim that anything was revoked.
 pub const fn entry(kind: &'static str) -> Entry {
-    Entry { kind, generate, clean_up }
+    Entry {
+        kind,
+        generate,
+        clean_up,
+    }
 }
 
 fn generate(request: GenerateRequest<'_>) -> BoxFuture<'_, Result<Generated, GeneratorError>> {
@@ -21,5 +25,7 @@ fn clean_up<'a>(request: GenerateRequest<'a>, _: &'a Value) -> BoxFuture<'a, Res
 
 fn refusal(request: &GenerateRequest<'_>) -> GeneratorError {
     let kind = request.object.get("kind").and_then(Value::as_str).unwrap_or_default();
-    GeneratorError::new(format!("generator kind {kind} is known to the External Secrets Operator but not served by kubectl-eso"))
+    GeneratorError::new(format!(
+        "generator kind {kind} is known to the External Secrets Operator but not served by kubectl-eso"
+    ))
 }

@@ -11,8 +11,18 @@ pub fn generate(random: &mut dyn Random) -> Result<Generated, GeneratorError> {
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let text = format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
-    Ok(Generated { data: [("uuid".to_owned(), SecretValue::from(text))].into(), state: None })
+    let text = format!(
+        "{}-{}-{}-{}-{}",
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..]
+    );
+    Ok(Generated {
+        data: [("uuid".to_owned(), SecretValue::from(text))].into(),
+        state: None,
+    })
 }
 
 #[cfg(test)]

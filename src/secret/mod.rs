@@ -3,6 +3,11 @@
 //! `remoteRef → SecretValue → SecretData → template`. Every stage takes its input by value, so that a value can be
 //! wiped where it was last owned.
 
+pub mod convert;
+pub mod decode;
+pub mod extract;
+pub mod null_bytes;
+pub mod rewrite;
 pub mod value;
 
 use std::collections::BTreeMap;

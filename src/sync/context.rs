@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::event::{Sink, SyncEvent};
+use super::external_secret::GenericTargets;
 use super::index::Index;
 use super::objects::{NamespaceMeta, SecretEntry};
 use super::pause::Pause;
@@ -17,7 +18,7 @@ use super::recorder::Recorder;
 use super::settings::Settings;
 use crate::api::external_secret::ExternalSecret;
 use crate::api::secret_store::{ClusterSecretStore, SecretStore};
-use crate::cluster::cache::Cache;
+use crate::cluster::cache::{Cache, Id};
 use crate::cluster::credentials::Credentials;
 use crate::cluster::rest::Rest;
 use crate::cluster::write::Writer;
@@ -51,7 +52,9 @@ pub struct Context {
     /// Who uses what.
     pub index: Arc<Index>,
     /// What is remembered between passes and written nowhere.
-    pub memory: Memory,
+    pub memory: Arc<Memory>,
+    /// Kinds of generic targets that were found, and are watched.
+    pub generic_targets: GenericTargets,
     /// Where nothing is to be written.
     pub pause: Pause,
     /// Ends the loop.
@@ -85,6 +88,7 @@ pub struct Memory {
     forced: Mutex<BTreeSet<Key>>,
     stores: Mutex<HashMap<Key, bool>>,
     stateful: Mutex<BTreeSet<Key>>,
+    vanished: Mutex<HashMap<Id, String>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -155,6 +159,16 @@ impl Memory {
             Some(ready) => lock(&self.stores).insert(store.clone(), ready),
             None => lock(&self.stores).remove(store),
         };
+    }
+
+    /// A managed Secret left the watch: it was deleted, or lost its label.
+    pub fn set_vanished(&self, id: &Id, uid: &str) {
+        lock(&self.vanished).insert(id.clone(), uid.to_owned());
+    }
+
+    /// The UID of the Secret that left the watch under this name, once.
+    pub fn take_vanished(&self, namespace: &str, name: &str) -> Option<String> {
+        lock(&self.vanished).remove(&(namespace.into(), name.into()))
     }
 
     /// True if a generator state was kept for `key` in this process.

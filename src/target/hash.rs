@@ -51,3 +51,23 @@ pub fn of_metadata(labels: &BTreeMap<String, String>, annotations: &BTreeMap<Str
     };
     of_text(&format!("{{annotations:{} labels:{}}}", map(annotations), map(labels)))
 }
+
+/// Of an untyped object, as Go prints it with `%+v`.
+pub fn of_json(value: &serde_json::Value) -> String {
+    of_text(&go_print(value))
+}
+
+fn go_print(value: &serde_json::Value) -> String {
+    use serde_json::Value as V;
+    match value {
+        V::Null => "<nil>".to_owned(),
+        V::Bool(b) => b.to_string(),
+        V::Number(n) => n.to_string(),
+        V::String(s) => s.clone(),
+        V::Array(a) => format!("[{}]", a.iter().map(go_print).collect::<Vec<_>>().join(" ")),
+        V::Object(m) => {
+            let sorted: BTreeMap<_, _> = m.iter().collect();
+            format!("map[{}]", sorted.iter().map(|(k, v)| format!("{k}:{}", go_print(v))).collect::<Vec<_>>().join(" "))
+        }
+    }
+}

@@ -7,6 +7,7 @@ pub mod condition;
 pub mod decide;
 pub mod hash;
 pub mod managed;
+pub mod manifest;
 pub mod names;
 pub mod refresh;
 pub mod rules;

@@ -79,6 +79,7 @@ impl Stage {
         let path = format!("{}:{}:/usr/bin:/bin", plugins.display(), assets.folder().display());
         Ok(Self {
             folder,
+            kubectl: assets.kubectl(),
             path,
             kubeconfig,
             password,

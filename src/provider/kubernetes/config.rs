@@ -126,7 +126,7 @@ pub fn base64_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
 /// Go's text for text that is no base64.
 pub fn illegal_base64(text: &str, error: &base64::DecodeError) -> String {
     let at = match error {
-        base64::DecodeError::InvalidByte(at, _) | base64::DecodeError::InvalidLastSymbol(at, _) => *at,
+        base64::DecodeError::InvalidByte(at, _) | base64::DecodeError::InvalidLastSymbol { offset: at, .. } => *at,
         base64::DecodeError::InvalidLength(_) | base64::DecodeError::InvalidPadding => text.len() / 4 * 4,
     };
     format!("illegal base64 data at input byte {at}")

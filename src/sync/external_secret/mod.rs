@@ -13,6 +13,7 @@ mod sources;
 mod target;
 
 pub use fetch::EntryError;
+pub use manifest::GenericTargets;
 pub use outcome::Retry;
 
 use std::sync::Arc;
@@ -90,13 +91,18 @@ impl Kind for ExternalSecretKind {
             index.move_external_secret(delta.old.as_deref(), delta.new.as_deref());
             hear_external_secret(&queue, key_of(namespace, name), delta);
         }));
-        let (queue, index) = (cx.queue.clone(), cx.index.clone());
-        hub.secrets.push(Box::new(move |(namespace, name), delta| {
+        let (queue, index, memory) = (cx.queue.clone(), cx.index.clone(), cx.memory.clone());
+        hub.secrets.push(Box::new(move |id, delta| {
             index.move_secret(delta.old.as_deref().map(|e| &e.0), delta.new.as_deref().map(|e| &e.0));
-            if !delta.own_write {
-                for user in index.with_target(namespace, name) {
-                    queue.add(key_of(namespace, &user), Priority::Changed);
-                }
+            if delta.own_write {
+                return;
+            }
+            let users = index.with_target(&id.0, &id.1);
+            if let (Some(old), None, false) = (&delta.old, &delta.new, users.is_empty()) {
+                memory.set_vanished(id, &old.0.uid);
+            }
+            for user in users {
+                queue.add(key_of(&id.0, &user), Priority::Changed);
             }
         }));
         let scope = Scope::all(EXTERNAL_SECRETS.collection(namespace));

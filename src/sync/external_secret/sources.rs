@@ -19,3 +19,16 @@ pub async fn render(
     }
     Err("templates are not wired yet".to_owned())
 }
+
+/// Renders a template onto an untyped object.
+///
+/// # Errors
+/// ESO's text.
+pub async fn render_onto(
+    _pass: &Pass<'_>,
+    _template: &crate::api::external_secret::Template,
+    _data: &SecretData,
+    _object: &mut serde_json::Value,
+) -> Result<(), String> {
+    Err("templates are not wired yet".to_owned())
+}

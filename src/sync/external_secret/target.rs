@@ -12,7 +12,7 @@ use crate::cluster::rest::SECRETS;
 use crate::secret::SecretData;
 use crate::sync::context::Context;
 use crate::sync::event::Change;
-use crate::sync::objects::SecretEntry;
+use crate::sync::objects::{NamespaceMeta, SecretEntry};
 use crate::sync::recorder::Severity;
 use crate::target::build::{self, BuildError, Writer, target_name};
 use crate::target::decide::{self, Empty, Update};
@@ -54,6 +54,9 @@ async fn steps(
     let mut look = known(pass, spec);
     let due = pass.due(spec);
     if due != Due::Yes {
+        if only_unlabelled(pass, spec).await? {
+            return Ok(Outcome::NotDue { held_back: due == Due::HeldBack });
+        }
         if matches!(look, Look::Unknown) && *policy != CreationPolicy::Orphan {
             look = ask(pass, spec).await?;
         }
@@ -91,6 +94,23 @@ fn known(pass: &Pass<'_>, spec: &ExternalSecretSpec) -> Look {
         Some(entry) => Look::Found(entry),
         None => Look::Unknown,
     }
+}
+
+/// True if the target left the watch because somebody took its label off: that alone is no reason for a pass (recorded);
+/// the next one, whatever brings it, adopts the Secret again.
+async fn only_unlabelled(pass: &Pass<'_>, spec: &ExternalSecretSpec) -> Result<bool, Outcome> {
+    let (namespace, name) = (pass.object.namespace(), target_name(spec, pass.object.name()));
+    let Some(uid) = pass.cx.memory.take_vanished(namespace, name) else { return Ok(false) };
+    let found: Option<NamespaceMeta> = pass
+        .cx
+        .rest
+        .get_metadata_opt(&SECRETS.object(namespace, name))
+        .await
+        .map_err(|e| Outcome::ApiError(e.to_string()))?;
+    let labelled = |labels: &std::collections::BTreeMap<String, String>| {
+        labels.get(names::MANAGED_LABEL).is_some_and(|v| v == "true")
+    };
+    Ok(found.is_some_and(|s| s.metadata.uid == uid && !s.metadata.labels.as_ref().is_some_and(labelled)))
 }
 
 /// Reads the target live; one without the label is labelled at once, whatever the policy, before anybody asks who owns it.

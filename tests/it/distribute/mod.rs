@@ -65,21 +65,28 @@ pub async fn whoami(hub: &Cluster, token: &str) -> Option<String> {
     let entry = Entry::admin("visitor", hub).user(User::Token(token.to_owned()));
     let client = hub.client_for(entry).await.unwrap();
     let api: Api<SelfSubjectReview> = Api::all(client);
-    let answer = api.create(&PostParams::default(), &SelfSubjectReview::default()).await.ok()?;
+    let answer = api
+        .create(&PostParams::default(), &SelfSubjectReview::default())
+        .await
+        .ok()?;
     answer.status?.user_info?.username
 }
 
 /// Generations of the anchors upstream whose token is meant for this downstream namespace.
 pub async fn anchors(hub: &Cluster, namespace: &str) -> Vec<u64> {
     let api: Api<Secret> = Api::namespaced(hub.client().await.unwrap(), "eso-identities");
-    let all = api.list(&ListParams::default().labels("kubectl-eso/part=anchor")).await.unwrap();
+    let all = api
+        .list(&ListParams::default().labels("kubectl-eso/part=anchor"))
+        .await
+        .unwrap();
     let mut found: Vec<u64> = all
         .items
         .iter()
         .filter_map(|s| {
             let annotations = s.metadata.annotations.as_ref()?;
             let target = annotations.get("kubectl-eso/target")?;
-            (target.split('/').next() == Some(namespace)).then(|| annotations.get("kubectl-eso/generation")?.parse().ok())?
+            (target.split('/').next() == Some(namespace))
+                .then(|| annotations.get("kubectl-eso/generation")?.parse().ok())?
         })
         .collect();
     found.sort_unstable();

@@ -13,7 +13,10 @@ fn kubectl_runs_the_plugin_and_lists_it_without_a_warning() {
     std::fs::copy(BINARY, folder.path().join("kubectl-eso")).unwrap();
     let path = folder.path().to_str().unwrap().to_owned();
     let run = |args: &[&str]| {
-        Eso::program(Path::new(&kubectl), &planes.kubeconfig_path()).env("PATH", path.clone()).args(args.iter().copied()).run()
+        Eso::program(Path::new(&kubectl), &planes.kubeconfig_path())
+            .env("PATH", path.clone())
+            .args(args.iter().copied())
+            .run()
     };
     let version = run(&["eso", "version", "--context", "c1"]).success();
     assert!(version.stdout.contains("Client Version: v"), "{}", version.stdout);

@@ -42,8 +42,8 @@ fn a_canary_is_found_in_every_form() {
         texts.push(STANDARD.encode(format!("{before}{value}after")));
         texts.push(URL_SAFE.encode(format!("{before}{value}")));
     }
-    let wrapped = STANDARD
-        .encode(format!("user:{value}"))
+    let encoded = STANDARD.encode(format!("user:{value}"));
+    let wrapped = encoded
         .as_bytes()
         .chunks(10)
         .map(String::from_utf8_lossy)

@@ -1,0 +1,130 @@
+//! From YAML values to a JSON-like tree: every key becomes text, and scalars too where text is wanted.
+
+use std::collections::BTreeMap;
+
+use super::number::{format_float32, format_float64};
+use super::{Yaml, YamlError};
+
+/// What `encoding/json` would hold after decoding: keys in byte order, all numbers 64-bit floats.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Json {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number.
+    Number(f64),
+    /// Text in valid UTF-8.
+    Text(Vec<u8>),
+    /// A list.
+    List(Vec<Json>),
+    /// An object, keys in byte order.
+    Map(Vec<(Vec<u8>, Json)>),
+}
+
+impl Json {
+    /// The word Go's decoder uses for this kind of value.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "bool",
+            Self::Number(_) => "number",
+            Self::Text(_) => "string",
+            Self::List(_) => "array",
+            Self::Map(_) => "object",
+        }
+    }
+}
+
+/// The Go type that the tree is meant for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// An untyped value: scalars keep their type.
+    Any,
+    /// A map whose values are text: numbers and booleans turn into text.
+    TextMap,
+    /// Text.
+    Text,
+}
+
+/// Converts a value.
+///
+/// # Errors
+/// A key that is null or an unsigned 64-bit number, and numbers that JSON lacks (infinity, not a number).
+pub fn to_json(yaml: &Yaml, target: Target) -> Result<Json, YamlError> {
+    match yaml {
+        Yaml::Map(entries) => map_to_json(entries, target),
+        Yaml::List(items) => items
+            .iter()
+            .map(|item| to_json(item, Target::Any))
+            .collect::<Result<_, _>>()
+            .map(Json::List),
+        Yaml::Null => Ok(Json::Null),
+        Yaml::Text(text) => Ok(Json::Text(lossy(text))),
+        scalar if target == Target::Text => Ok(Json::Text(scalar_text(scalar).into_bytes())),
+        Yaml::Bool(value) => Ok(Json::Bool(*value)),
+        #[expect(clippy::cast_precision_loss, reason = "JSON numbers are 64-bit floats in Go too")]
+        Yaml::Int(number) => Ok(Json::Number(*number as f64)),
+        #[expect(clippy::cast_precision_loss, reason = "JSON numbers are 64-bit floats in Go too")]
+        Yaml::Uint(number) => Ok(Json::Number(*number as f64)),
+        Yaml::Float(number) if number.is_finite() => Ok(Json::Number(*number)),
+        Yaml::Float(number) => Err(YamlError::new(format!(
+            "json: unsupported value: {}",
+            format_float64(*number)
+        ))),
+    }
+}
+
+fn map_to_json(entries: &[(Yaml, Yaml)], target: Target) -> Result<Json, YamlError> {
+    let element = if target == Target::TextMap {
+        Target::Text
+    } else {
+        Target::Any
+    };
+    let mut map = BTreeMap::new();
+    for (key, value) in entries {
+        map.insert(key_text(key)?, to_json(value, element)?);
+    }
+    Ok(Json::Map(map.into_iter().collect()))
+}
+
+fn key_text(key: &Yaml) -> Result<Vec<u8>, YamlError> {
+    match key {
+        Yaml::Text(text) => Ok(lossy(text)),
+        Yaml::Int(number) => Ok(number.to_string().into_bytes()),
+        Yaml::Bool(value) => Ok(value.to_string().into_bytes()),
+        Yaml::Float(number) => Ok(match format_float32(*number).as_str() {
+            "+Inf" => b".inf".to_vec(),
+            "-Inf" => b"-.inf".to_vec(),
+            "NaN" => b".nan".to_vec(),
+            text => text.as_bytes().to_vec(),
+        }),
+        // Go goes on with the key and its value; a value has no place in a message.
+        Yaml::Uint(_) => Err(YamlError::new("unsupported map key of type: uint64")),
+        Yaml::Null | Yaml::List(_) | Yaml::Map(_) => {
+            Err(YamlError::new("unsupported map key of type: %!s(<nil>), key: <nil>"))
+        }
+    }
+}
+
+fn scalar_text(scalar: &Yaml) -> String {
+    match scalar {
+        Yaml::Bool(value) => value.to_string(),
+        Yaml::Int(number) => number.to_string(),
+        Yaml::Uint(number) => number.to_string(),
+        Yaml::Float(number) => format_float32(*number),
+        Yaml::Null | Yaml::Text(_) | Yaml::List(_) | Yaml::Map(_) => String::new(),
+    }
+}
+
+/// Valid UTF-8 as it is; every byte that is not part of a character becomes U+FFFD, as `encoding/json` does it.
+fn lossy(bytes: &[u8]) -> Vec<u8> {
+    let mut clean = Vec::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        clean.extend_from_slice(chunk.valid().as_bytes());
+        for _ in chunk.invalid() {
+            clean.extend_from_slice("\u{fffd}".as_bytes());
+        }
+    }
+    clean
+}

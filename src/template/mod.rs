@@ -1,0 +1,5 @@
+//! From fetched data to rendered Secret.
+pub mod engine;
+
+#[cfg(test)]
+mod tests;
