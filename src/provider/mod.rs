@@ -6,9 +6,9 @@ pub mod http;
 pub mod kubernetes;
 mod metadata;
 mod shared;
-pub mod values;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod values;
 pub mod webhook;
 
 use async_trait::async_trait;

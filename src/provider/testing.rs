@@ -50,7 +50,12 @@ impl Cluster {
     /// With this ConfigMap.
     pub fn config_map(self, namespace: &str, name: &str, data: &[(&str, &str)]) -> Self {
         let data: BTreeMap<_, _> = data.iter().copied().collect();
-        self.object(namespace, "configmaps", name, json!({"metadata": {"name": name, "namespace": namespace}, "data": data}))
+        self.object(
+            namespace,
+            "configmaps",
+            name,
+            json!({"metadata": {"name": name, "namespace": namespace}, "data": data}),
+        )
     }
 
     fn object(self, namespace: &str, plural: &str, name: &str, object: Value) -> Self {
@@ -84,10 +89,16 @@ fn answer(state: &mut State, request: &Request<Body>) -> Response<Body> {
         None => {
             let parts: Vec<&str> = path.split('/').collect();
             let message = format!("{} \"{}\" not found", parts[parts.len() - 2], parts[parts.len() - 1]);
-            (404, json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "reason": "NotFound", "code": 404}))
+            (
+                404,
+                json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "reason": "NotFound", "code": 404}),
+            )
         }
     };
-    Response::builder().status(code).body(Body::from(body.to_string().into_bytes())).unwrap()
+    Response::builder()
+        .status(code)
+        .body(Body::from(body.to_string().into_bytes()))
+        .unwrap()
 }
 
 /// Opens a store named `s`.
@@ -99,6 +110,13 @@ pub async fn open(
     config: &Value,
 ) -> Result<Box<dyn Provider>, ProviderError> {
     let credentials = cluster.credentials();
-    let request = OpenRequest { store_kind: kind, store_name: "s", namespace, config, retry: None, credentials };
+    let request = OpenRequest {
+        store_kind: kind,
+        store_name: "s",
+        namespace,
+        config,
+        retry: None,
+        credentials,
+    };
     (entry(key).unwrap().open)(request).await
 }

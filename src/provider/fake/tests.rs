@@ -13,19 +13,33 @@ async fn store(cluster: &Cluster, config: Value) -> Box<dyn Provider> {
 }
 
 fn reference(key: &str, version: &str, property: &str) -> RemoteRef {
-    RemoteRef { key: key.to_owned(), version: version.to_owned(), property: property.to_owned(), ..RemoteRef::default() }
+    RemoteRef {
+        key: key.to_owned(),
+        version: version.to_owned(),
+        property: property.to_owned(),
+        ..RemoteRef::default()
+    }
 }
 
 fn text(value: Result<SecretValue, ProviderError>) -> Result<String, String> {
-    value.map(|value| String::from_utf8_lossy(value.expose()).into_owned()).map_err(|error| error.to_string())
+    value
+        .map(|value| String::from_utf8_lossy(value.expose()).into_owned())
+        .map_err(|error| error.to_string())
 }
 
 fn shown(data: SecretData) -> Vec<(String, String)> {
-    data.into_iter().map(|(key, value)| (key, String::from_utf8_lossy(value.expose()).into_owned())).collect()
+    data.into_iter()
+        .map(|(key, value)| (key, String::from_utf8_lossy(value.expose()).into_owned()))
+        .collect()
 }
 
 fn find(regexp: &str) -> Find {
-    Find { name: Some(FindName { regexp: regexp.to_owned() }), ..Find::default() }
+    Find {
+        name: Some(FindName {
+            regexp: regexp.to_owned(),
+        }),
+        ..Find::default()
+    }
 }
 
 const MISSING: &str = "Secret does not exist";
@@ -52,7 +66,11 @@ async fn values_are_found_by_key_and_version() {
         if wanted.is_err() {
             assert!(matches!(found, Err(ProviderError::NoSecret { .. })), "{key}");
         }
-        assert_eq!(text(found), wanted.map(str::to_owned).map_err(str::to_owned), "{key} {version} {property}");
+        assert_eq!(
+            text(found),
+            wanted.map(str::to_owned).map_err(str::to_owned),
+            "{key} {version} {property}"
+        );
     }
 }
 
@@ -62,9 +80,15 @@ async fn extract_keeps_the_bytes_of_members() {
     let store = store(&Cluster::new(), config).await;
     let found = store.get_map(&reference("j", "", "")).await.unwrap();
     let wanted = [("a", "1.50"), ("o", "{ \"k\":1 }"), ("s", "x")];
-    assert_eq!(shown(found), wanted.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    assert_eq!(
+        shown(found),
+        wanted.map(|(key, value)| (key.to_owned(), value.to_owned()))
+    );
     let error = store.get_map(&reference("t", "", "")).await.unwrap_err().to_string();
-    assert_eq!(error, "unable to unmarshal secret: invalid character 'e' in literal true (expecting 'r')");
+    assert_eq!(
+        error,
+        "unable to unmarshal secret: invalid character 'e' in literal true (expecting 'r')"
+    );
 }
 
 #[tokio::test]
@@ -73,12 +97,28 @@ async fn find_takes_the_version_that_is_greatest_as_text() {
         {"key": "team/a", "value": "1", "version": "9"}, {"key": "team/a", "value": "2", "version": "10"}, {"key": "x", "value": "3"},
     ]});
     let store = store(&Cluster::new(), config).await;
-    assert_eq!(shown(store.find(&find("^team")).await.unwrap()), [("team_a".to_owned(), "1".to_owned())]);
-    let unicode = Find { conversion_strategy: ConversionStrategy::Unicode, ..find("team") };
+    assert_eq!(
+        shown(store.find(&find("^team")).await.unwrap()),
+        [("team_a".to_owned(), "1".to_owned())]
+    );
+    let unicode = Find {
+        conversion_strategy: ConversionStrategy::Unicode,
+        ..find("team")
+    };
     assert_eq!(shown(store.find(&unicode).await.unwrap())[0].0, "team_U002f_a");
     let error = store.find(&find("(")).await.unwrap_err().to_string();
-    assert_eq!(error, "could not compile find.name.regexp [(]: error parsing regexp: missing closing ): `(`");
-    assert!(store.find(&Find::default()).await.unwrap_err().to_string().starts_with("unexpected find operator"));
+    assert_eq!(
+        error,
+        "could not compile find.name.regexp [(]: error parsing regexp: missing closing ): `(`"
+    );
+    assert!(
+        store
+            .find(&Find::default())
+            .await
+            .unwrap_err()
+            .to_string()
+            .starts_with("unexpected find operator")
+    );
 }
 
 #[tokio::test]
@@ -101,7 +141,10 @@ fn entry(secret_key: &str, remote_key: &str) -> PushData {
 
 fn source(value: &str) -> PushSource {
     let data = [("user".to_owned(), SecretValue::from(value.to_owned()))].into();
-    PushSource { data, ..PushSource::default() }
+    PushSource {
+        data,
+        ..PushSource::default()
+    }
 }
 
 #[tokio::test]
@@ -115,16 +158,31 @@ async fn what_is_pushed_stays_and_belongs_to_one_store() {
     let clash = writer.push(&source("ida"), &entry("user", "own")).await.unwrap_err();
     assert_eq!(clash.to_string(), "key already exists");
     let exists = async |key: &str| {
-        let remote = PushRemoteRef { remote_key: key.to_owned(), property: String::new() };
+        let remote = PushRemoteRef {
+            remote_key: key.to_owned(),
+            property: String::new(),
+        };
         writer.exists(&remote).await.unwrap()
     };
-    assert_eq!((exists("new").await, exists("own").await, exists("nope").await), (true, true, false));
-    writer.delete(&PushRemoteRef { remote_key: "new".to_owned(), property: String::new() }).await.unwrap();
+    assert_eq!(
+        (exists("new").await, exists("own").await, exists("nope").await),
+        (true, true, false)
+    );
+    writer
+        .delete(&PushRemoteRef {
+            remote_key: "new".to_owned(),
+            property: String::new(),
+        })
+        .await
+        .unwrap();
 
     let again = store(&cluster, config.clone()).await;
     assert_eq!(text(again.get(&reference("new", "", "")).await), Ok("eve".to_owned()));
     let elsewhere = open(&cluster, "fake", "SecretStore", "other", &config).await.unwrap();
-    assert_eq!(text(elsewhere.get(&reference("new", "", "")).await), Err(MISSING.to_owned()));
+    assert_eq!(
+        text(elsewhere.get(&reference("new", "", "")).await),
+        Err(MISSING.to_owned())
+    );
 }
 
 #[tokio::test]

@@ -160,12 +160,17 @@ impl CaVerifier {
         let mut roots = rustls::RootCertStore::empty();
         roots.add_parsable_certificates(trusted.iter().cloned());
         let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), crypto_provider());
-        Ok(Self { chain: chain.build().map_err(|error| error.to_string())?, trusted })
+        Ok(Self {
+            chain: chain.build().map_err(|error| error.to_string())?,
+            trusted,
+        })
     }
 
     /// Dates were checked before this fault was found; the name was not.
     fn is_trusted_itself(&self, error: &rustls::Error, end_entity: &CertificateDer<'_>) -> bool {
-        let rustls::Error::InvalidCertificate(CertificateError::Other(other)) = error else { return false };
+        let rustls::Error::InvalidCertificate(CertificateError::Other(other)) = error else {
+            return false;
+        };
         other.to_string().contains("CaUsedAsEndEntity") && self.trusted.iter().any(|known| known == end_entity)
     }
 }
@@ -179,7 +184,10 @@ impl ServerCertVerifier for CaVerifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        match self.chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
+        match self
+            .chain
+            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+        {
             Err(error) if self.is_trusted_itself(&error, end_entity) => {
                 rustls::client::verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 Ok(ServerCertVerified::assertion())
@@ -285,7 +293,9 @@ mod tests {
     fn verdict(made: &rcgen::Certificate, trusted: &rcgen::Certificate, name: &str) -> Result<(), rustls::Error> {
         let verifier = CaVerifier::new(vec![trusted.der().clone()]).unwrap();
         let name = ServerName::try_from(name.to_owned()).unwrap();
-        verifier.verify_server_cert(made.der(), &[], &name, &[], UnixTime::now()).map(|_| ())
+        verifier
+            .verify_server_cert(made.der(), &[], &name, &[], UnixTime::now())
+            .map(|_| ())
     }
 
     #[test]

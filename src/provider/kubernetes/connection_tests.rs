@@ -31,37 +31,56 @@ fn a_token_is_trimmed_and_must_be_one_word() {
 #[test]
 fn a_kubeconfig_from_a_secret_may_not_reach_outside_itself() {
     let server = json!({"server": "https://a.test", "certificate-authority-data": "eA=="});
-    assert_eq!(check_kubeconfig(&kubeconfig(server.clone(), json!({"token": "t"}))).unwrap(), "https://a.test");
+    assert_eq!(
+        check_kubeconfig(&kubeconfig(server.clone(), json!({"token": "t"}))).unwrap(),
+        "https://a.test"
+    );
     for (user, field) in [
-        (json!({"exec": {"command": "id", "apiVersion": "client.authentication.k8s.io/v1"}}), "exec"),
+        (
+            json!({"exec": {"command": "id", "apiVersion": "client.authentication.k8s.io/v1"}}),
+            "exec",
+        ),
         (json!({"tokenFile": "/etc/passwd"}), "tokenFile"),
         (json!({"client-certificate": "/x"}), "client-certificate"),
         (json!({"client-key": "/x"}), "client-key"),
     ] {
-        let error = check_kubeconfig(&kubeconfig(server.clone(), user)).unwrap_err().to_string();
+        let error = check_kubeconfig(&kubeconfig(server.clone(), user))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(&format!("uses {field}:")), "{error}");
     }
     let ca_file = json!({"server": "https://a.test", "certificate-authority": "/etc/ssl/ca.pem"});
-    let error = check_kubeconfig(&kubeconfig(ca_file, json!({}))).unwrap_err().to_string();
+    let error = check_kubeconfig(&kubeconfig(ca_file, json!({})))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("uses certificate-authority:"), "{error}");
 }
 
 async fn refusal(cluster: &Cluster, kind: &str, namespace: &str, config: serde_json::Value) -> String {
-    open(cluster, "kubernetes", kind, namespace, &config).await.err().map(|error| error.to_string()).unwrap_or_default()
+    open(cluster, "kubernetes", kind, namespace, &config)
+        .await
+        .err()
+        .map(|error| error.to_string())
+        .unwrap_or_default()
 }
 
 const TOKEN: &str = "cannot get Kubernetes secret \"t\" from namespace \"own\": secrets \"t\" not found";
 
 #[tokio::test]
 async fn configurations_that_cannot_be_prepared() {
-    let cluster = Cluster::new().secret("own", "key", &[], &[("other", "x")]).secret("far", "t", &[], &[("k", "x")]);
+    let cluster = Cluster::new()
+        .secret("own", "key", &[], &[("other", "x")])
+        .secret("far", "t", &[], &[("k", "x")]);
     let token = json!({"bearerToken": {"name": "t", "key": "k"}});
     let far_token = json!({"bearerToken": {"name": "t", "key": "k", "namespace": "far"}});
     for (config, error) in [
         (json!({}), "no auth provider given".to_owned()),
         (json!({"server": {}, "auth": {}}), "no auth provider given".to_owned()),
         (json!({"auth": {"token": token}}), "no server URL provided".to_owned()),
-        (json!({"server": {"url": ""}, "auth": {"token": token}}), "no server URL provided".to_owned()),
+        (
+            json!({"server": {"url": ""}, "auth": {"token": token}}),
+            "no server URL provided".to_owned(),
+        ),
         (
             json!({"authRef": {"name": "a", "key": "k"}, "auth": {"token": token}}),
             "authRef and inline auth cannot both be set".to_owned(),
@@ -89,15 +108,18 @@ async fn configurations_that_cannot_be_prepared() {
         ),
         (
             json!({"server": {"caProvider": {"type": "ConfigMap", "name": "ca", "key": "k", "namespace": "far"}}, "auth": {"token": token}}),
-            "namespace should either be empty or match the namespace of the SecretStore for a namespaced SecretStore".to_owned(),
+            "namespace should either be empty or match the namespace of the SecretStore for a namespaced SecretStore"
+                .to_owned(),
         ),
         (
             json!({"server": {"caProvider": {"type": "ConfigMap", "name": "ca", "key": "k"}}, "auth": {"token": token}}),
-            "failed to get cert from configmap: failed to get caProvider secret ca: configmaps \"ca\" not found".to_owned(),
+            "failed to get cert from configmap: failed to get caProvider secret ca: configmaps \"ca\" not found"
+                .to_owned(),
         ),
         (
             json!({"server": {"caProvider": {"type": "Secret", "name": "key", "key": "k"}}, "auth": {"token": token}}),
-            "failed to get cert from secret: failed to resolve secret key ref: cannot find secret data for key: \"k\"".to_owned(),
+            "failed to get cert from secret: failed to resolve secret key ref: cannot find secret data for key: \"k\""
+                .to_owned(),
         ),
         (
             json!({"server": {"caProvider": {"type": "File", "name": "key", "key": "k"}}, "auth": {"token": token}}),
@@ -108,7 +130,10 @@ async fn configurations_that_cannot_be_prepared() {
             "failed to decode ca bundle: failed to parse the new certificate, not valid pem data".to_owned(),
         ),
     ] {
-        assert_eq!(refusal(&cluster, "SecretStore", "own", config).await, format!("failed to prepare auth: {error}"));
+        assert_eq!(
+            refusal(&cluster, "SecretStore", "own", config).await,
+            format!("failed to prepare auth: {error}")
+        );
     }
     assert!(!cluster.was_read("far", "t"));
 }
@@ -132,7 +157,9 @@ async fn a_cluster_store_needs_namespaces_where_nobody_brings_one() {
 async fn a_referent_store_is_valid_without_any_request() {
     let cluster = Cluster::new();
     let config = json!({"server": {}, "auth": {"serviceAccount": {"name": "sa"}}});
-    let store = open(&cluster, "kubernetes", "ClusterSecretStore", "", &config).await.unwrap();
+    let store = open(&cluster, "kubernetes", "ClusterSecretStore", "", &config)
+        .await
+        .unwrap();
     assert_eq!(store.validate().await, crate::provider::Validation::Valid);
     assert_eq!(cluster.requests(), 0);
 }
@@ -151,7 +178,13 @@ async fn certificates_that_cannot_be_used_are_told_as_client_go_does() {
     );
     let cert = json!({"clientCert": {"name": "pair", "key": "c"}, "clientKey": {"name": "pair", "key": "k"}});
     assert_eq!(
-        refusal(&cluster, "SecretStore", "own", json!({"server": {}, "auth": {"cert": cert}})).await,
+        refusal(
+            &cluster,
+            "SecretStore",
+            "own",
+            json!({"server": {}, "auth": {"cert": cert}})
+        )
+        .await,
         "error configuring clientset: tls: failed to find any PEM data in certificate input"
     );
 }
@@ -161,7 +194,9 @@ async fn one_credential_is_read_once_for_many_openings() {
     let cluster = Cluster::new().secret("own", "t", &[], &[("k", "token")]);
     let config = json!({"server": {"url": "https://127.0.0.1:1"}, "auth": {"token": {"bearerToken": {"name": "t", "key": "k"}}}});
     for _ in 0..50 {
-        open(&cluster, "kubernetes", "SecretStore", "own", &config).await.unwrap();
+        open(&cluster, "kubernetes", "SecretStore", "own", &config)
+            .await
+            .unwrap();
     }
     assert_eq!(cluster.requests(), 1);
 }
@@ -169,8 +204,22 @@ async fn one_credential_is_read_once_for_many_openings() {
 #[tokio::test]
 async fn a_credential_is_not_sent_in_clear_text_over_a_network() {
     let cluster = Cluster::new().secret("own", "t", &[], &[("k", "token")]);
-    let config = json!({"server": {"url": "store.test"}, "auth": {"token": {"bearerToken": {"name": "t", "key": "k"}}}});
-    let store = open(&cluster, "kubernetes", "SecretStore", "own", &config).await.unwrap();
-    let error = store.get(&crate::api::external_secret::RemoteRef { key: "x".to_owned(), ..Default::default() }).await.unwrap_err();
-    assert!(error.to_string().starts_with("Get \"http://store.test/api/v1/namespaces/default/secrets/x\": refusing"), "{error}");
+    let config =
+        json!({"server": {"url": "store.test"}, "auth": {"token": {"bearerToken": {"name": "t", "key": "k"}}}});
+    let store = open(&cluster, "kubernetes", "SecretStore", "own", &config)
+        .await
+        .unwrap();
+    let error = store
+        .get(&crate::api::external_secret::RemoteRef {
+            key: "x".to_owned(),
+            ..Default::default()
+        })
+        .await
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("Get \"http://store.test/api/v1/namespaces/default/secrets/x\": refusing"),
+        "{error}"
+    );
 }

@@ -7,7 +7,9 @@ use zeroize::Zeroizing;
 
 use crate::lang::gotime::Time;
 use crate::secret::SecretValue;
-use crate::template::engine::{Env, Error, Map, MissingKey, Options, RandomSource, Stage, Str, StringMap, Template, Value};
+use crate::template::engine::{
+    Env, Error, Map, MissingKey, Options, RandomSource, Stage, Str, StringMap, Template, Value,
+};
 
 /// What templates see: name → key → value.
 pub type Scope = BTreeMap<String, BTreeMap<String, SecretValue>>;
@@ -17,20 +19,33 @@ const NAME: &str = "webhooktemplate";
 
 /// Expands one template; what is missing prints `<no value>`. The error is Go's text, without any value of the data.
 pub fn expand(text: &str, scope: &Scope) -> Result<Zeroizing<Vec<u8>>, String> {
-    let options = Options { missing_key: MissingKey::Default, ..Options::default() };
+    let options = Options {
+        missing_key: MissingKey::Default,
+        ..Options::default()
+    };
     let template = Template::parse(NAME.as_bytes(), text.as_bytes(), &options).map_err(|error| shown(&error))?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = Time::from_unix(i64::try_from(now.as_secs()).unwrap_or(i64::MAX), now.subsec_nanos());
     let mut random = SystemRandomness;
-    template.execute(&root(scope), &mut Env::new(now, &mut random)).map_err(|error| shown(&error))
+    template
+        .execute(&root(scope), &mut Env::new(now, &mut random))
+        .map_err(|error| shown(&error))
 }
 
 fn root(scope: &Scope) -> Value {
     let inner = |values: &BTreeMap<String, SecretValue>| {
-        let entries = values.iter().map(|(key, value)| (Str::from(key.as_str()), Str::from(value.expose()))).collect();
+        let entries = values
+            .iter()
+            .map(|(key, value)| (Str::from(key.as_str()), Str::from(value.expose())))
+            .collect();
         Value::StrMap(StringMap::new(entries))
     };
-    Value::Map(Map::from_entries(scope.iter().map(|(name, values)| (Str::from(name.as_str()), inner(values))).collect()))
+    Value::Map(Map::from_entries(
+        scope
+            .iter()
+            .map(|(name, values)| (Str::from(name.as_str()), inner(values)))
+            .collect(),
+    ))
 }
 
 fn shown(error: &Error) -> String {
@@ -58,7 +73,9 @@ mod tests {
 
     fn scope() -> Scope {
         let values = [("key", "a b"), ("property", "p")];
-        let values = values.map(|(key, value)| (key.to_owned(), SecretValue::from(value.to_owned()))).into();
+        let values = values
+            .map(|(key, value)| (key.to_owned(), SecretValue::from(value.to_owned())))
+            .into();
         Scope::from([("remoteRef".to_owned(), values)])
     }
 
@@ -71,7 +88,10 @@ mod tests {
             ("{{ index .remoteRef \"key\" | upper }}", "A B"),
             ("", ""),
         ] {
-            assert_eq!(expand(text, &scope()).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()), Ok(wanted.to_owned()));
+            assert_eq!(
+                expand(text, &scope()).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+                Ok(wanted.to_owned())
+            );
         }
     }
 
