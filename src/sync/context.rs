@@ -27,6 +27,8 @@ use crate::cluster::write::Writer;
 pub struct Context {
     /// Name of the kubeconfig context.
     pub cluster: Arc<str>,
+    /// Only this namespace; `None`: all.
+    pub namespace: Option<String>,
     /// Settings of the run.
     pub settings: Arc<Settings>,
     /// Reads.

@@ -175,7 +175,7 @@ impl Kind for StoreKind {
     }
 
     fn start(&self, cx: &Arc<Context>, hub: &mut Hub) {
-        let namespace = cx.settings.namespace.as_deref().unwrap_or_default();
+        let namespace = cx.namespace.as_deref().unwrap_or_default();
         if self.kind == SECRET_STORE {
             hub.secret_stores.push(listener(self.kind, &cx.queue));
             let scope = Scope::all(SECRET_STORES.collection(namespace));

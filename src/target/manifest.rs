@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::build::{BuildError, Writer, set_owner};
 use super::{hash, names};
+use crate::lang::gojson::{self, Numbers};
 use crate::api::external_secret::{CreationPolicy, ExternalSecretSpec};
 use crate::secret::SecretData;
 
@@ -33,8 +34,14 @@ pub fn is_valid(policy: &CreationPolicy, existing: Option<&Value>) -> Result<boo
 pub fn content_hash(object: &Value) -> Result<String, String> {
     let content = [object.get("spec"), object.get("data")].into_iter().flatten().find(|v| !v.is_null());
     content
-        .map(hash::of_json)
+        .map(hash_of)
         .ok_or_else(|| "generic target content does not have a spec or data field for content hashing".to_owned())
+}
+
+fn hash_of(content: &Value) -> String {
+    let text = content.to_string();
+    let value = gojson::parse_with(text.as_bytes(), Numbers::Text).expect("serde_json writes JSON");
+    hash::of_value(&value)
 }
 
 fn label<'o>(object: &'o Value, key: &str) -> Option<&'o str> {

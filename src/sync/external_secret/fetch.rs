@@ -7,6 +7,7 @@ use super::class;
 use super::generate;
 use super::outcome::Retry;
 use super::pass::Pass;
+use super::sources;
 use crate::api::external_secret::{DataEntry, DataFrom, DeletionPolicy, ExternalSecretSpec, StoreRef};
 use crate::provider::{Provider, ProviderError};
 use crate::secret::{SecretData, SecretValue, pipeline};
@@ -105,6 +106,7 @@ async fn collect(
         let missing = || {
             let text = format!("secret does not exist at provider using spec.dataFrom[{index}]");
             pass.event(Severity::Normal, "MissingProviderSecret", text);
+            pass.warn(format!("dataFrom[{index}] {} does not exist at the provider; left out", named(entry)));
         };
         match one_map(pass, spec, entry, index, &mut clients, generated).await {
             // An entry with nothing but a store repeats the event of a missing one before it (recorded).
@@ -112,6 +114,9 @@ async fn collect(
             Ok(None) => {}
             Ok(Some(map)) => {
                 nothing_before = false;
+                if let Some(name) = entry.find.as_ref().and_then(|f| f.name.as_ref()).filter(|_| map.is_empty()) {
+                    pass.warn(format!("0 remote names matched {}", name.regexp));
+                }
                 all.extend(map);
             }
             Err((_, EntryError::NoSecret(_))) if tolerant => {
@@ -132,6 +137,7 @@ async fn collect(
             Err(EntryError::NoSecret(_)) if tolerant => {
                 let text = format!("secret does not exist at provider using spec.dataFrom[{index}] (key={key})");
                 pass.event(Severity::Normal, "MissingProviderSecret", text);
+                pass.warn(format!("{key:?} does not exist at the provider; {} is left out", entry.secret_key));
             }
             Err(error) => {
                 return Err(whole(pass, error, |e| format!("error processing spec.data[{index}] (key: {key}), err: {e}")));
@@ -139,6 +145,13 @@ async fn collect(
         }
     }
     Ok(all)
+}
+
+/// What an entry asks for, for people.
+fn named(entry: &DataFrom) -> String {
+    let pattern = entry.find.as_ref().and_then(|f| f.name.as_ref()).map(|n| n.regexp.as_str());
+    let key = entry.extract.as_ref().map(|r| r.key.as_str());
+    format!("{:?}", pattern.or(key).unwrap_or_default())
 }
 
 fn whole(pass: &Pass<'_>, error: EntryError, wrap: impl Fn(String) -> String) -> FetchError {
@@ -166,7 +179,7 @@ async fn one_map(
         let ask = async {
             let client = client(pass, spec, own, clients).await?;
             let found = bounded(client.find(find)).await.map_err(|e| e.wrap("error getting all secrets"))?;
-            Ok(pipeline::find(found, find, &entry.rewrite).map_err(EntryError::text)?)
+            Ok(pipeline::find(found, find, &entry.rewrite, &mut sources::transform).map_err(EntryError::text)?)
         };
         generated.supersede(index);
         return ask.await.map(Some).map_err(|e| ("find", e));
@@ -175,7 +188,7 @@ async fn one_map(
         let ask = async {
             let client = client(pass, spec, own, clients).await?;
             let found = bounded(client.get_map(reference)).await?;
-            Ok(pipeline::extract(found, reference, &entry.rewrite).map_err(EntryError::text)?)
+            Ok(pipeline::extract(found, reference, &entry.rewrite, &mut sources::transform).map_err(EntryError::text)?)
         };
         generated.supersede(index);
         return ask.await.map(Some).map_err(|e| ("extract", e));
@@ -184,7 +197,7 @@ async fn one_map(
     let made = generated.generate(pass, reference, index).await;
     let part = "sourceRef.generatorRef";
     let made = made.map_err(|e| (part, e))?;
-    let made = pipeline::generated(made, &entry.rewrite).map_err(|e| (part, EntryError::text(e)))?;
+    let made = pipeline::generated(made, &entry.rewrite, &mut sources::transform).map_err(|e| (part, EntryError::text(e)))?;
     Ok(Some(made))
 }
 
