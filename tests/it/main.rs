@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod distribute;
+mod providers;
 mod support;
 
 /// Every file and folder beside this one is a module of it; a test file that nobody declares would never run.
