@@ -1,6 +1,7 @@
 //! The one integration test binary: one link, one set of control planes, one list of canaries.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod conformance;
 mod distribute;
 mod support;
 
