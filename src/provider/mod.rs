@@ -6,6 +6,8 @@ pub mod http;
 pub mod kubernetes;
 mod metadata;
 mod shared;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod values;
 pub mod webhook;
 

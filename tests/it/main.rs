@@ -3,6 +3,7 @@
 
 mod conformance;
 mod distribute;
+mod providers;
 mod support;
 
 /// Every file and folder beside this one is a module of it; a test file that nobody declares would never run.
