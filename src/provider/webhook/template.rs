@@ -50,7 +50,7 @@ fn root(scope: &Scope) -> Value {
 
 fn shown(error: &Error) -> String {
     match (error.stage, error.column) {
-        (Stage::Execute, Some(column)) => format!(
+        (Stage::Execute, column) => format!(
             "template: {NAME}:{}:{column}: executing {NAME:?} at <{}>: {}",
             error.line, error.node, error.message
         ),

@@ -33,7 +33,7 @@ async fn the_loop_equals_the_recorded_operator() {
     xtask::crds::apply_file(&client, &folder("eso-2.9.0-crds.yaml")).await.unwrap();
     let arguments =
         ["sync", "--watch", "-A", "--source-watch=off", "--allow-generic-targets", "--context", cluster.name()];
-    let mut eso = Eso::new(planes.kubeconfig_path()).args(arguments).timeout(1200).start();
+    let mut eso = Eso::new(&planes.kubeconfig_path()).args(arguments).timeout(1200).start();
     eso.wait_for_stderr("ExternalSecrets", crate::support::within(60));
     let stub = stub::Stub::start().await;
     let wanted = cases(&["external-secret", "kubernetes", "webhook", "stores", "generators"]);
