@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::credential_watch::CredentialWatches;
 use super::event::{Sink, SyncEvent};
 use super::external_secret::GenericTargets;
 use super::index::Index;
@@ -55,6 +56,8 @@ pub struct Context {
     pub index: Arc<Index>,
     /// What is remembered between passes and written nowhere.
     pub memory: Arc<Memory>,
+    /// Credentials watched because something fails.
+    pub credential_watches: CredentialWatches,
     /// Kinds of generic targets that were found, and are watched.
     pub generic_targets: GenericTargets,
     /// Where nothing is to be written.

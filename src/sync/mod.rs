@@ -9,6 +9,7 @@
 //! Each cluster has its own queue, caches, connections and failures; a dead one costs the others nothing.
 
 pub mod context;
+pub mod credential_watch;
 pub mod event;
 pub mod external_secret;
 pub mod gate;

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::KINDS;
 use super::context::{Context, Memory};
+use super::credential_watch::CredentialWatches;
 use super::event::{Change, Sink, SyncEvent};
 use super::gate::{Fence, LoopGate};
 use super::guard;
@@ -264,6 +265,7 @@ fn build_context(
         namespaces: Arc::default(),
         index: Arc::new(Index::default()),
         memory: Arc::new(Memory::default()),
+        credential_watches: CredentialWatches::default(),
         generic_targets: super::external_secret::GenericTargets::default(),
         pause: Pause::new(settings.pause_file.clone()),
         rest,

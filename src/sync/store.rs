@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::context::Context;
+use super::credential_watch;
 use super::event::SyncEvent;
 use super::kind::{Hub, Kind, Listener, Watch};
 use super::queue::{Key, Next, Priority, Queue};
@@ -196,6 +197,7 @@ impl Kind for StoreKind {
     async fn reconcile(&self, cx: &Arc<Context>, key: &Key) -> Next {
         let Some(store) = self.find(cx, key) else {
             cx.memory.forget(key);
+            credential_watch::end(cx, key);
             wake(cx, key, false);
             return Next::Wait;
         };
@@ -218,7 +220,11 @@ fn wake(cx: &Context, key: &Key, ready: bool) {
         cx.queue.add(waiting, Priority::NeverSynced);
     }
     if ready {
-        for failing in cx.memory.failing_with(key) {
+        let failing = cx.memory.failing_with(key);
+        if failing.is_empty() {
+            credential_watch::end(cx, key);
+        }
+        for failing in failing {
             cx.queue.add(failing, Priority::Failed);
         }
     }
@@ -252,11 +258,13 @@ async fn reconcile(cx: &Context, store: &StoreView, spec: &SecretStoreSpec, key:
         }
         Verdict::Unknown(error) => {
             event(Severity::Warning, "ValidationUnknown", error.to_string());
+            credential_watch::begin(cx, store);
             let text = "could not determine validation status";
             (condition::ready(true, "ValidationUnknown", text), None, Next::After(period))
         }
         Verdict::Bad(message, error) => {
             event(Severity::Warning, "InvalidProviderConfig", error.to_string());
+            credential_watch::begin(cx, store);
             (condition::ready(false, "InvalidProviderConfig", message), None, backoff(&error))
         }
     };

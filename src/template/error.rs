@@ -79,7 +79,11 @@ impl TemplateError {
 
     /// The engine's error on one template. `keys` are the names of the fetched data.
     pub(super) fn of_engine(error: &engine::Error, place: &Place<'_>, text: &[u8], keys: &[&str]) -> Self {
-        let step = if error.stage == engine::Stage::Parse { "parse" } else { "execute" };
+        let step = if error.stage == engine::Stage::Parse {
+            "parse"
+        } else {
+            "execute"
+        };
         let name = engine::utf8::lossy(place.name);
         let hidden = matches!(place.origin, Origin::Secret(_));
         Self {
@@ -87,8 +91,16 @@ impl TemplateError {
             key: place.key.map(str::to_owned),
             line: Some(error.line),
             column: Some(error.column),
-            message: if hidden { without_quotes(&error.message) } else { error.message.clone() },
-            hint: if hidden { None } else { hint::for_engine(error, text, keys) },
+            message: if hidden {
+                without_quotes(&error.message)
+            } else {
+                error.message.clone()
+            },
+            hint: if hidden {
+                None
+            } else {
+                hint::for_engine(error, text, keys)
+            },
             limit: error.limit,
             go_text: format!("unable to {step} template at key {name}: {}", error.go_text()),
         }

@@ -33,7 +33,10 @@ pub(super) fn for_engine(error: &engine::Error, text: &[u8], keys: &[&str]) -> O
         });
     }
     if message.contains("expected map[string]interface {}; got map[string]string") {
-        return Some("the fetched data is no dict: read a key with index . \"name\", test it with if index . \"name\"".to_owned());
+        return Some(
+            "the fetched data is no dict: read a key with index . \"name\", test it with if index . \"name\""
+                .to_owned(),
+        );
     }
     if message.contains("expected int; got ") {
         return Some("convert the number with (int …)".to_owned());
@@ -76,7 +79,11 @@ fn for_syntax(error: &engine::Error, text: &[u8]) -> Option<String> {
 /// How a template reads a key: `.name` where the language allows it.
 fn access(key: &str) -> String {
     let plain = key.chars().all(|c| c == '_' || c.is_alphanumeric()) && !key.starts_with(|c: char| c.is_ascii_digit());
-    if plain { format!(".{key}") } else { format!("index . \"{key}\"") }
+    if plain {
+        format!(".{key}")
+    } else {
+        format!("index . \"{key}\"")
+    }
 }
 
 fn shortened(keys: &[&str]) -> String {
@@ -94,7 +101,9 @@ fn hyphenated(text: &[u8], offset: usize) -> Option<String> {
     let before = text.get(..offset)?.iter().rev().take_while(|byte| part(byte)).count();
     let after = text.get(offset..)?.iter().take_while(|byte| part(byte)).count();
     let word = utf8::lossy(&text[offset - before..offset + after]);
-    word.strip_prefix('.').filter(|name| !name.is_empty()).map(str::to_owned)
+    word.strip_prefix('.')
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
 }
 
 fn quoted_after(message: &str, before: &str) -> Option<String> {

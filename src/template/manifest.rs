@@ -9,9 +9,7 @@ use super::error::{Origin, Place, TemplateError};
 use super::path;
 use super::scope::Renderer;
 use super::secret::{literal_entries, parts};
-use super::{
-    Blueprint, Decoding, Delimiters, Scope, SecretMap, Sources, Surroundings, Target, TemplateFrom, TextMap,
-};
+use super::{Blueprint, Decoding, Delimiters, Scope, SecretMap, Sources, Surroundings, Target, TemplateFrom, TextMap};
 
 const MANAGED_LABEL: &str = "reconcile.external-secrets.io/managed";
 const LITERAL_LAYER: &str = "failed to execute literal template: ";
@@ -50,8 +48,11 @@ pub struct ManifestInput<'a> {
 pub fn render_manifest(input: &ManifestInput<'_>, surroundings: Surroundings<'_>) -> Result<Value, TemplateError> {
     let mut object = start(input);
     let Some(blueprint) = input.blueprint else {
-        let data: Map<String, Value> =
-            input.fetched.iter().map(|(key, value)| (key.clone(), utf8::lossy(value).into())).collect();
+        let data: Map<String, Value> = input
+            .fetched
+            .iter()
+            .map(|(key, value)| (key.clone(), utf8::lossy(value).into()))
+            .collect();
         if input.kind == "ConfigMap" {
             object["data"] = Value::Object(data);
         } else {
@@ -60,7 +61,10 @@ pub fn render_manifest(input: &ManifestInput<'_>, surroundings: Surroundings<'_>
         return Ok(object);
     };
     if !matches!(blueprint.engine_version.as_str(), "" | "v2") {
-        return Err(TemplateError::plain(format!("unsupported template engine version: {}", blueprint.engine_version)));
+        return Err(TemplateError::plain(format!(
+            "unsupported template engine version: {}",
+            blueprint.engine_version
+        )));
     }
     let mut renderer = Renderer::new(input.fetched, input.delimiters, surroundings);
     for (index, entry) in blueprint.template_from.iter().enumerate() {
@@ -72,8 +76,14 @@ pub fn render_manifest(input: &ManifestInput<'_>, surroundings: Surroundings<'_>
             .map_err(|error| error.wrapped(TEMPLATE_LAYER))?;
     }
     for (key, text) in &blueprint.data {
-        let place = Place { origin: Origin::Data, key: Some(key), name: key.as_bytes() };
-        let value = renderer.text(text.as_bytes(), &place).map_err(|error| error.wrapped(TEMPLATE_LAYER))?;
+        let place = Place {
+            origin: Origin::Data,
+            key: Some(key),
+            name: key.as_bytes(),
+        };
+        let value = renderer
+            .text(text.as_bytes(), &place)
+            .map_err(|error| error.wrapped(TEMPLATE_LAYER))?;
         store(&mut object, &Target::Data, vec![(key.clone(), value)]);
     }
     Ok(object)
@@ -84,7 +94,11 @@ fn start(input: &ManifestInput<'_>) -> Value {
     let mut object = match input.base {
         Some(base) if base.is_object() => base.clone(),
         _ => {
-            let content = if matches!(input.kind, "ConfigMap" | "Secret") { "data" } else { "spec" };
+            let content = if matches!(input.kind, "ConfigMap" | "Secret") {
+                "data"
+            } else {
+                "spec"
+            };
             json!({ content: {} })
         }
     };
@@ -139,7 +153,11 @@ fn apply_literal(
         store(object, &target, pairs);
         return Ok(());
     };
-    let place = Place { origin: Origin::Literal(index), key: None, name: literal.as_bytes() };
+    let place = Place {
+        origin: Origin::Literal(index),
+        key: None,
+        name: literal.as_bytes(),
+    };
     let output = renderer.text(literal.as_bytes(), &place)?;
     let steps = path::parse(text).map_err(TemplateError::plain)?;
     let value = yaml::any(&output).map_err(|failure| {
@@ -168,7 +186,11 @@ fn apply_sources(
     }
     for (key, text) in &scratch {
         // The text holds fetched values by now, so it is treated like that of a Secret.
-        let place = Place { origin: Origin::Secret("template source".to_owned()), key: Some(key), name: key.as_bytes() };
+        let place = Place {
+            origin: Origin::Secret("template source".to_owned()),
+            key: Some(key),
+            name: key.as_bytes(),
+        };
         let pairs = renderer.entries(text, &place, Scope::Values, Decoding::None)?;
         store(object, &Target::Data, pairs);
     }

@@ -29,7 +29,9 @@ pub(super) fn parse(text: &str) -> Result<Vec<Step>, String> {
             return Err(invalid("path must start with a key".to_owned()));
         }
         while !rest.is_empty() {
-            let inner = rest.strip_prefix('[').ok_or_else(|| invalid(format!("expected '[' near {}", quoted(rest.as_bytes()))))?;
+            let inner = rest
+                .strip_prefix('[')
+                .ok_or_else(|| invalid(format!("expected '[' near {}", quoted(rest.as_bytes()))))?;
             let end = inner.find(']').ok_or_else(|| invalid("unterminated '['".to_owned()))?;
             steps.push(Step::Index(index(&inner[..end]).map_err(invalid)?));
             rest = &inner[end + 1..];
@@ -39,7 +41,9 @@ pub(super) fn parse(text: &str) -> Result<Vec<Step>, String> {
 }
 
 fn index(text: &str) -> Result<usize, String> {
-    let number: i64 = text.parse().map_err(|_| format!("bad index {}", quoted(text.as_bytes())))?;
+    let number: i64 = text
+        .parse()
+        .map_err(|_| format!("bad index {}", quoted(text.as_bytes())))?;
     match usize::try_from(number) {
         Err(_) => Err(format!("negative index {number}")),
         Ok(number) if number > MAX_INDEX => Err(format!("index {number} exceeds maximum ({MAX_INDEX})")),
@@ -84,7 +88,10 @@ fn enter<'v>(at: &'v mut Value, step: &Step) -> Result<&'v mut Value, String> {
     let found = go_type(at);
     match (step, at) {
         (Step::Key(key), Value::Object(map)) => Ok(map.entry(key.clone()).or_insert(Value::Null)),
-        (Step::Key(key), _) => Err(format!("expected map at key {} but found {found}", quoted(key.as_bytes()))),
+        (Step::Key(key), _) => Err(format!(
+            "expected map at key {} but found {found}",
+            quoted(key.as_bytes())
+        )),
         (Step::Index(index), Value::Array(list)) => {
             if list.len() <= *index {
                 list.resize(index + 1, Value::Null);

@@ -40,12 +40,16 @@ impl<'k, 'e> Renderer<'k, 'e> {
     /// The rendered text of one template.
     pub(super) fn text(&mut self, text: &[u8], place: &Place<'_>) -> Result<Zeroizing<Vec<u8>>, TemplateError> {
         let failed = |error: engine::Error, keys: &[&str]| TemplateError::of_engine(&error, place, text, keys);
-        let template =
-            Template::parse(place.name, text, &self.options).map_err(|error| failed(error, &self.keys))?;
-        let output = template.execute(&self.root, &mut self.env).map_err(|error| failed(error, &self.keys))?;
+        let template = Template::parse(place.name, text, &self.options).map_err(|error| failed(error, &self.keys))?;
+        let output = template
+            .execute(&self.root, &mut self.env)
+            .map_err(|error| failed(error, &self.keys))?;
         self.total = self.total.saturating_add(output.len());
         if self.total > MAX_TOTAL {
-            let failure = Failure::limit(format!("rendered values are larger than {} MiB together", MAX_TOTAL >> 20));
+            let failure = Failure::limit(format!(
+                "rendered values are larger than {} MiB together",
+                MAX_TOTAL >> 20
+            ));
             return Err(TemplateError::of_result(&failure, place, "", None));
         }
         Ok(output)
@@ -67,14 +71,17 @@ impl<'k, 'e> Renderer<'k, 'e> {
                 const HINT: &str = "the rendered text must be a flat YAML map; put values through toJson or quote";
                 let map = yaml::string_map(&output)
                     .map_err(|failure| TemplateError::of_result(&failure, place, BEFORE, Some(HINT)))?;
-                map.into_iter().map(|(key, value)| (key, Zeroizing::new(value))).collect()
+                map.into_iter()
+                    .map(|(key, value)| (key, Zeroizing::new(value)))
+                    .collect()
             }
         };
         pairs
             .into_iter()
             .map(|(key, value)| {
                 let value = decode(value, decoding).map_err(|why| {
-                    let failure = Failure::new(format!("failed to decode rendered template value for key {key}: {why}"));
+                    let failure =
+                        Failure::new(format!("failed to decode rendered template value for key {key}: {why}"));
                     let hint = "valuesDecodingStrategy wants every value of this entry in base64";
                     TemplateError::of_result(&failure, place, "", Some(hint))
                 })?;
@@ -90,6 +97,8 @@ fn decode(value: Zeroizing<Vec<u8>>, decoding: Decoding) -> Result<Zeroizing<Vec
         Decoding::None => Ok(value),
         Decoding::Base64 => read(Alphabet::Standard),
         Decoding::Base64Url => read(Alphabet::Url),
-        Decoding::Auto => Ok(read(Alphabet::Standard).or_else(|_| read(Alphabet::Url)).unwrap_or(value)),
+        Decoding::Auto => Ok(read(Alphabet::Standard)
+            .or_else(|_| read(Alphabet::Url))
+            .unwrap_or(value)),
     }
 }

@@ -34,7 +34,10 @@ pub fn render(input: &RenderInput<'_>, surroundings: Surroundings<'_>) -> Result
         return Ok(rendered);
     };
     if !matches!(blueprint.engine_version.as_str(), "" | "v2") {
-        return Err(TemplateError::plain(format!("unsupported template engine version: {}", blueprint.engine_version)));
+        return Err(TemplateError::plain(format!(
+            "unsupported template engine version: {}",
+            blueprint.engine_version
+        )));
     }
     if !blueprint.secret_type.is_empty() {
         rendered.secret_type.clone_from(&blueprint.secret_type);
@@ -52,7 +55,12 @@ pub fn render(input: &RenderInput<'_>, surroundings: Surroundings<'_>) -> Result
         rendered.data.insert(key.clone(), value);
     }
     render_metadata(&mut renderer, &blueprint.labels, &Origin::Label, &mut rendered.labels)?;
-    render_metadata(&mut renderer, &blueprint.annotations, &Origin::Annotation, &mut rendered.annotations)?;
+    render_metadata(
+        &mut renderer,
+        &blueprint.annotations,
+        &Origin::Annotation,
+        &mut rendered.annotations,
+    )?;
     Ok(rendered)
 }
 
@@ -66,12 +74,16 @@ fn reject_privileged(blueprint: &Blueprint) -> Result<(), TemplateError> {
     if kind == SERVICE_ACCOUNT_TOKEN {
         let shown = quoted(kind.as_bytes());
         if blueprint.annotations.contains_key(SERVICE_ACCOUNT_NAME) {
-            found.push(format!("template.type={shown} with annotation \"{SERVICE_ACCOUNT_NAME}\" is not allowed"));
+            found.push(format!(
+                "template.type={shown} with annotation \"{SERVICE_ACCOUNT_NAME}\" is not allowed"
+            ));
         }
         for entry in &blueprint.template_from {
             if Target::of(entry.target.as_deref()) == Target::Annotations {
                 let target = quoted(entry.target.as_deref().unwrap_or_default().as_bytes());
-                found.push(format!("template.type={shown} with templateFrom target={target} is not allowed"));
+                found.push(format!(
+                    "template.type={shown} with templateFrom target={target} is not allowed"
+                ));
             }
         }
     }
@@ -86,7 +98,11 @@ fn reject_privileged(blueprint: &Blueprint) -> Result<(), TemplateError> {
             ));
         }
     }
-    if found.is_empty() { Ok(()) } else { Err(TemplateError::plain(found.join("\n"))) }
+    if found.is_empty() {
+        Ok(())
+    } else {
+        Err(TemplateError::plain(found.join("\n")))
+    }
 }
 
 /// What stays of the existing Secret, and metadata that is copied.
@@ -121,11 +137,16 @@ fn base(input: &RenderInput<'_>) -> Rendered {
 }
 
 fn without(map: &TextMap, keys: &std::collections::BTreeSet<String>) -> TextMap {
-    map.iter().filter(|(key, _)| !keys.contains(*key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+    map.iter()
+        .filter(|(key, _)| !keys.contains(*key))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
 fn copy_fetched(input: &RenderInput<'_>, rendered: &mut Rendered) {
-    rendered.data.extend(input.fetched.iter().map(|(key, value)| (key.clone(), value.clone())));
+    rendered
+        .data
+        .extend(input.fetched.iter().map(|(key, value)| (key.clone(), value.clone())));
 }
 
 fn render_key(
@@ -134,8 +155,14 @@ fn render_key(
     text: &str,
     origin: Origin,
 ) -> Result<Zeroizing<Vec<u8>>, TemplateError> {
-    let place = Place { origin, key: Some(key), name: key.as_bytes() };
-    renderer.text(text.as_bytes(), &place).map_err(|error| error.wrapped(TEMPLATE_LAYER))
+    let place = Place {
+        origin,
+        key: Some(key),
+        name: key.as_bytes(),
+    };
+    renderer
+        .text(text.as_bytes(), &place)
+        .map_err(|error| error.wrapped(TEMPLATE_LAYER))
 }
 
 fn render_metadata(
@@ -177,7 +204,11 @@ pub(super) fn literal_entries(
     index: usize,
     decoding: Decoding,
 ) -> Result<Vec<(String, Zeroizing<Vec<u8>>)>, TemplateError> {
-    let place = Place { origin: Origin::Literal(index), key: None, name: literal.as_bytes() };
+    let place = Place {
+        origin: Origin::Literal(index),
+        key: None,
+        name: literal.as_bytes(),
+    };
     renderer.entries(literal.as_bytes(), &place, Scope::KeysAndValues, decoding)
 }
 
@@ -192,8 +223,16 @@ pub(super) struct Part {
 
 impl Part {
     pub(super) fn place(&self) -> Place<'_> {
-        let name = if self.scope == Scope::Values { self.key.as_bytes() } else { &self.text };
-        Place { origin: self.origin.clone(), key: Some(&self.key), name }
+        let name = if self.scope == Scope::Values {
+            self.key.as_bytes()
+        } else {
+            &self.text
+        };
+        Place {
+            origin: self.origin.clone(),
+            key: Some(&self.key),
+            name,
+        }
     }
 }
 
@@ -201,9 +240,13 @@ impl Part {
 pub(super) fn parts(entry: &TemplateFrom, _index: usize, sources: &Sources) -> Result<Vec<Part>, TemplateError> {
     let mut parts = Vec::new();
     if let Some(source) = &entry.config_map {
-        let Some(data) = sources.config_maps.get(&source.name) else { return Err(absent("configmaps", source)) };
+        let Some(data) = sources.config_maps.get(&source.name) else {
+            return Err(absent("configmaps", source));
+        };
         for item in &source.items {
-            let text = data.get(&item.key).ok_or_else(|| missing("configmap", source, &item.key))?;
+            let text = data
+                .get(&item.key)
+                .ok_or_else(|| missing("configmap", source, &item.key))?;
             parts.push(Part {
                 origin: Origin::ConfigMap(source.name.clone()),
                 key: item.key.clone(),
@@ -214,9 +257,13 @@ pub(super) fn parts(entry: &TemplateFrom, _index: usize, sources: &Sources) -> R
         }
     }
     if let Some(source) = &entry.secret {
-        let Some(data) = sources.secrets.get(&source.name) else { return Err(absent("secrets", source)) };
+        let Some(data) = sources.secrets.get(&source.name) else {
+            return Err(absent("secrets", source));
+        };
         for item in &source.items {
-            let text = data.get(&item.key).ok_or_else(|| missing("secret", source, &item.key))?;
+            let text = data
+                .get(&item.key)
+                .ok_or_else(|| missing("secret", source, &item.key))?;
             parts.push(Part {
                 origin: Origin::Secret(source.name.clone()),
                 key: item.key.clone(),

@@ -21,11 +21,18 @@ pub fn transform_keys(
     fetched: &SecretMap,
     surroundings: Surroundings<'_>,
 ) -> Result<SecretMap, TemplateError> {
-    let options = Options { missing_key: MissingKey::Default, ..Options::default() };
+    let options = Options {
+        missing_key: MissingKey::Default,
+        ..Options::default()
+    };
     let (seconds, nanos) = surroundings.now;
     let mut env = Env::new(Time::from_unix(seconds, nanos), surroundings.random);
     let failed = |error: &super::engine::Error, key: Option<&str>, layer: String| {
-        let place = Place { origin: Origin::Transform, key, name: b"transform" };
+        let place = Place {
+            origin: Origin::Transform,
+            key,
+            name: b"transform",
+        };
         let located = TemplateError::of_engine(error, &place, text.as_bytes(), &["value"]);
         located.with_go_text(format!("transform failed with {layer}{}", error.go_text()))
     };
@@ -35,7 +42,11 @@ pub fn transform_keys(
     for (key, value) in fetched {
         let data = BTreeMap::from([("value".to_owned(), Zeroizing::new(key.as_bytes().to_vec()))]);
         let name = template.execute(&root_value(&data), &mut env).map_err(|error| {
-            failed(&error, Some(key), format!("failed to execute template for key {}: ", quoted(key.as_bytes())))
+            failed(
+                &error,
+                Some(key),
+                format!("failed to execute template for key {}: ", quoted(key.as_bytes())),
+            )
         })?;
         renamed.insert(utf8::lossy(&name), value.clone());
     }

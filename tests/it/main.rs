@@ -1,5 +1,10 @@
 //! The one integration test binary: one link, one set of control planes, one list of canaries.
-#![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test fails by panicking and reports figures")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test fails by panicking and reports figures"
+)]
 
 mod conformance;
 mod distribute;

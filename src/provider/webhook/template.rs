@@ -49,12 +49,16 @@ fn root(scope: &Scope) -> Value {
 }
 
 fn shown(error: &Error) -> String {
-    match (error.stage, error.column) {
-        (Stage::Execute, column) => format!(
-            "template: {NAME}:{}:{column}: executing {NAME:?} at <{}>: {}",
-            error.line, error.node, error.message
+    match error.stage {
+        // Go counts bytes from 0, the engine characters from 1.
+        Stage::Execute => format!(
+            "template: {NAME}:{}:{}: executing {NAME:?} at <{}>: {}",
+            error.line,
+            error.column.saturating_sub(1),
+            error.node,
+            error.message
         ),
-        _ => format!("template: {NAME}:{}: {}", error.line, error.message),
+        Stage::Parse => format!("template: {NAME}:{}: {}", error.line, error.message),
     }
 }
 

@@ -13,10 +13,11 @@ use crate::api::external_secret::{ExternalSecret, ExternalSecretSpec, ExternalSe
 use crate::cluster::error::ClusterError;
 use crate::cluster::rest::EXTERNAL_SECRETS;
 use crate::sync::context::Context;
+use crate::sync::credential_watch;
 use crate::sync::event::{Change, SyncEvent};
 use crate::sync::queue::{Key, Next};
 use crate::sync::recorder::{Involved, Record, Severity};
-use crate::sync::retry;
+use crate::sync::{retry, store};
 use crate::target::condition;
 use crate::target::names::FINALIZER;
 use crate::target::refresh::{self, Due, LastSuccess};
@@ -232,6 +233,12 @@ async fn fail(
         }
         let stores = class::stores(spec).into_iter().map(|r| class::store_key(r, &pass.key.namespace));
         pass.cx.memory.set_failing(pass.key, stores);
+        for reference in class::stores(spec) {
+            let cluster = reference.kind.is_cluster();
+            if let Some(store) = store::find(pass.cx, cluster, &pass.key.namespace, &reference.name) {
+                credential_watch::begin(pass.cx, &store);
+            }
+        }
     }
     pass.tell_failed(cause, (retry != Retry::Never).then(|| pass.next_backoff()));
     match write_status(pass, status).await {

@@ -27,7 +27,11 @@ pub struct Options {
 impl Default for Options {
     /// What the operator uses: `{{`, `}}`, and an absent key is an error.
     fn default() -> Self {
-        Self { left: String::new(), right: String::new(), missing_key: MissingKey::Error }
+        Self {
+            left: String::new(),
+            right: String::new(),
+            missing_key: MissingKey::Error,
+        }
     }
 }
 
@@ -98,7 +102,10 @@ impl std::error::Error for Error {}
 
 /// Fetched data as the root of a run: a `map[string]string`.
 pub fn root_value(data: &BTreeMap<String, Zeroizing<Vec<u8>>>) -> Value {
-    let entries = data.iter().map(|(key, bytes)| (Str::from(key.as_str()), Str::from(&bytes[..]))).collect();
+    let entries = data
+        .iter()
+        .map(|(key, bytes)| (Str::from(key.as_str()), Str::from(&bytes[..])))
+        .collect();
     Value::StrMap(StringMap::new(entries))
 }
 
@@ -150,7 +157,11 @@ impl Template {
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
         // Go counts bytes from 0.
         let go_column = before.iter().rev().take_while(|&&byte| byte != b'\n').count();
-        let call = error.function.as_ref().map(|name| format!("error calling {name}: ")).unwrap_or_default();
+        let call = error
+            .function
+            .as_ref()
+            .map(|name| format!("error calling {name}: "))
+            .unwrap_or_default();
         let place = format!("executing {} at <{}>", quote::quoted(&error.running), error.node);
         let name = utf8::lossy(&self.name);
         Error {
@@ -162,7 +173,10 @@ impl Template {
             node: error.node.clone(),
             message: format!("{call}{}", error.failure.redacted()),
             limit: error.failure.is_limit(),
-            go_text: format!("template: {name}:{line}:{go_column}: {place}: {call}{}", error.failure.text()),
+            go_text: format!(
+                "template: {name}:{line}:{go_column}: {place}: {call}{}",
+                error.failure.text()
+            ),
         }
     }
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 use zeroize::Zeroizing;
 
+use super::{Counter, surroundings};
 use crate::lang::gotime::Time;
 use crate::template::engine::functions::encoding::{Alphabet, base64_decode, base64_encode};
-use super::{Counter, surroundings};
 use crate::template::engine::{Env, MissingKey, Options, Template, root_value};
 use crate::template::{
-    Blueprint, Decoding, Delimiters, ExistingSecret, ManagedKeys, ManifestInput, RenderInput, Scope, SecretMap, SourceItem,
-    SourceRef, Sources, TemplateFrom, TextMap, render, render_manifest, transform_keys,
+    Blueprint, Decoding, Delimiters, ExistingSecret, ManagedKeys, ManifestInput, RenderInput, Scope, SecretMap,
+    SourceItem, SourceRef, Sources, TemplateFrom, TextMap, render, render_manifest, transform_keys,
 };
 
 fn bytes(encoded: &str) -> Vec<u8> {
@@ -20,7 +20,10 @@ fn bytes(encoded: &str) -> Vec<u8> {
 
 fn data(case: &Json) -> BTreeMap<String, Zeroizing<Vec<u8>>> {
     let members = case["data"].as_object().expect("data is an object");
-    members.iter().map(|(key, value)| (key.clone(), Zeroizing::new(bytes(value.as_str().expect("text"))))).collect()
+    members
+        .iter()
+        .map(|(key, value)| (key.clone(), Zeroizing::new(bytes(value.as_str().expect("text")))))
+        .collect()
 }
 
 fn render_one(case: &Json) -> Result<Vec<u8>, String> {
@@ -29,7 +32,11 @@ fn render_one(case: &Json) -> Result<Vec<u8>, String> {
         None => bytes(case["templateBase64"].as_str().expect("a template")),
     };
     let option = |name: &str| case[name].as_str().unwrap_or_default().to_owned();
-    let options = Options { left: option("leftDelim"), right: option("rightDelim"), missing_key: MissingKey::Error };
+    let options = Options {
+        left: option("leftDelim"),
+        right: option("rightDelim"),
+        missing_key: MissingKey::Error,
+    };
     let mut random = Counter(7);
     let mut env = Env::new(Time::from_unix(1_790_000_000, 0), &mut random);
     let outer = "unable to execute template at key out: ";
@@ -48,7 +55,10 @@ fn judge(case: &Json) -> Result<(), String> {
     if let Some(error) = case["wantError"].as_str() {
         let prefix = case["wantErrorPrefix"].as_str().unwrap_or(error);
         return match got {
-            Ok(output) => Err(format!("no error, but {:?}\n    want {error:?}", String::from_utf8_lossy(&output))),
+            Ok(output) => Err(format!(
+                "no error, but {:?}\n    want {error:?}",
+                String::from_utf8_lossy(&output)
+            )),
             Err(message) if message.starts_with(prefix) || case["soft"] == Json::Bool(true) => Ok(()),
             Err(message) => Err(format!("error {message:?}\n    want  {prefix:?}")),
         };
@@ -56,7 +66,11 @@ fn judge(case: &Json) -> Result<(), String> {
     let output = got.map_err(|message| format!("error {message:?}"))?;
     if let Some(pattern) = case["wantMatch"].as_str() {
         let pattern = regex::bytes::Regex::new(pattern).expect("a valid pattern");
-        return if pattern.is_match(&output) { Ok(()) } else { Err(format!("{:?}", String::from_utf8_lossy(&output))) };
+        return if pattern.is_match(&output) {
+            Ok(())
+        } else {
+            Err(format!("{:?}", String::from_utf8_lossy(&output)))
+        };
     }
     let want = match case["want"].as_str() {
         Some(text) => text.as_bytes().to_vec(),
@@ -65,7 +79,11 @@ fn judge(case: &Json) -> Result<(), String> {
     if want == output || case["soft"] == Json::Bool(true) {
         return Ok(());
     }
-    Err(format!("got  {:?}\n    want {:?}", String::from_utf8_lossy(&output), String::from_utf8_lossy(&want)))
+    Err(format!(
+        "got  {:?}\n    want {:?}",
+        String::from_utf8_lossy(&output),
+        String::from_utf8_lossy(&want)
+    ))
 }
 
 fn text(value: &Json) -> String {
@@ -73,11 +91,21 @@ fn text(value: &Json) -> String {
 }
 
 fn texts(value: &Json) -> TextMap {
-    value.as_object().into_iter().flatten().map(|(key, value)| (key.clone(), text(value))).collect()
+    value
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| (key.clone(), text(value)))
+        .collect()
 }
 
 fn secrets(value: &Json) -> SecretMap {
-    value.as_object().into_iter().flatten().map(|(key, value)| (key.clone(), Zeroizing::new(bytes(&text(value))))).collect()
+    value
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| (key.clone(), Zeroizing::new(bytes(&text(value)))))
+        .collect()
 }
 
 fn items(value: &Json) -> impl Iterator<Item = &Json> {
@@ -86,9 +114,23 @@ fn items(value: &Json) -> impl Iterator<Item = &Json> {
 
 fn source(value: &Json) -> Option<SourceRef> {
     value.as_object()?;
-    let scope = |item: &Json| if item["templateAs"] == "KeysAndValues" { Scope::KeysAndValues } else { Scope::Values };
-    let items = items(&value["items"]).map(|item| SourceItem { key: text(&item["key"]), scope: scope(item) }).collect();
-    Some(SourceRef { name: text(&value["name"]), items })
+    let scope = |item: &Json| {
+        if item["templateAs"] == "KeysAndValues" {
+            Scope::KeysAndValues
+        } else {
+            Scope::Values
+        }
+    };
+    let items = items(&value["items"])
+        .map(|item| SourceItem {
+            key: text(&item["key"]),
+            scope: scope(item),
+        })
+        .collect();
+    Some(SourceRef {
+        name: text(&value["name"]),
+        items,
+    })
 }
 
 fn blueprint(value: &Json) -> Option<Blueprint> {
@@ -119,13 +161,20 @@ fn blueprint(value: &Json) -> Option<Blueprint> {
 
 fn sources(input: &Json) -> Sources {
     Sources {
-        config_maps: items(&input["configMaps"]).map(|map| (text(&map["name"]), texts(&map["data"]))).collect(),
-        secrets: items(&input["secrets"]).map(|secret| (text(&secret["name"]), secrets(&secret["data"]))).collect(),
+        config_maps: items(&input["configMaps"])
+            .map(|map| (text(&map["name"]), texts(&map["data"])))
+            .collect(),
+        secrets: items(&input["secrets"])
+            .map(|secret| (text(&secret["name"]), secrets(&secret["data"])))
+            .collect(),
     }
 }
 
 fn delimiters(case: &Json) -> Delimiters {
-    Delimiters { left: text(&case["leftDelim"]), right: text(&case["rightDelim"]) }
+    Delimiters {
+        left: text(&case["leftDelim"]),
+        right: text(&case["rightDelim"]),
+    }
 }
 
 /// The Secret a case renders to, in the shape of its `want`.
@@ -168,7 +217,12 @@ fn render_secret(case: &Json) -> Result<Json, String> {
 
 fn encoded(data: &SecretMap) -> Json {
     data.iter()
-        .map(|(key, value)| (key.clone(), Json::from(String::from_utf8_lossy(&base64_encode(value)).into_owned())))
+        .map(|(key, value)| {
+            (
+                key.clone(),
+                Json::from(String::from_utf8_lossy(&base64_encode(value)).into_owned()),
+            )
+        })
         .collect::<serde_json::Map<_, _>>()
         .into()
 }
@@ -205,7 +259,11 @@ fn judge_object(case: &Json, got: Result<Json, String>) -> Result<(), String> {
         (Some(error), Err(message)) => {
             let prefix = case["wantErrorPrefix"].as_str().unwrap_or(error);
             let right = message.starts_with(prefix) || case["soft"] == Json::Bool(true);
-            if right { Ok(()) } else { Err(format!("error {message:?}\n    want  {prefix:?}")) }
+            if right {
+                Ok(())
+            } else {
+                Err(format!("error {message:?}\n    want  {prefix:?}"))
+            }
         }
         (Some(error), Ok(object)) => Err(format!("no error, but {object}\n    want {error:?}")),
         (None, Err(message)) => Err(format!("error {message:?}")),
@@ -227,7 +285,9 @@ fn judge_any(case: &Json) -> Result<(), String> {
 fn corpus_files() -> Vec<String> {
     let own = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/templates.json").to_owned();
     let more = std::env::var("ESO_TEMPLATE_CASES").unwrap_or_default();
-    std::iter::once(own).chain(more.split(':').filter(|path| !path.is_empty()).map(str::to_owned)).collect()
+    std::iter::once(own)
+        .chain(more.split(':').filter(|path| !path.is_empty()).map(str::to_owned))
+        .collect()
 }
 
 #[test]

@@ -18,7 +18,15 @@ use crate::template::engine::{Env, Options, Template, meter, root_value};
 /// The slowest single template that is still no hang, in a debug build on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Functions that take seconds each in a debug build: their own tests cover them.
-const SLOW: &[&str] = &["genPrivateKey", "genCA", "genSelfSignedCert", "genSignedCert", "bcrypt", "htpasswd", "derivePassword"];
+const SLOW: &[&str] = &[
+    "genPrivateKey",
+    "genCA",
+    "genSelfSignedCert",
+    "genSignedCert",
+    "bcrypt",
+    "htpasswd",
+    "derivePassword",
+];
 
 fn operand() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -26,16 +34,24 @@ fn operand() -> impl Strategy<Value = String> {
         (-3i64..40).prop_map(|n| n.to_string()),
         any::<f64>().prop_map(|n| format!("{n:?}")),
         "[a-c\u{17e}{}%$.,*+?()\\[\\]|^ -]{0,12}".prop_map(|text| format!("{text:?}")),
-        prop::sample::select(vec![".", ".a", ".b", "$", "nil", "true", "false", "2i", "'x'", "$x", "(list)", "(dict)"])
-            .prop_map(str::to_owned),
+        prop::sample::select(vec![
+            ".", ".a", ".b", "$", "nil", "true", "false", "2i", "'x'", "$x", "(list)", "(dict)"
+        ])
+        .prop_map(str::to_owned),
         Just("(index . \"a-b\")".to_owned()),
     ]
 }
 
 fn expression() -> impl Strategy<Value = String> {
-    let names: Vec<&str> = table::names().into_iter().filter(|name| !SLOW.iter().any(|slow| name.starts_with(slow))).collect();
+    let names: Vec<&str> = table::names()
+        .into_iter()
+        .filter(|name| !SLOW.iter().any(|slow| name.starts_with(slow)))
+        .collect();
     operand().prop_recursive(4, 24, 4, move |inner| {
-        let call = (prop::sample::select(names.clone()), prop::collection::vec(inner.clone(), 0..4));
+        let call = (
+            prop::sample::select(names.clone()),
+            prop::collection::vec(inner.clone(), 0..4),
+        );
         prop_oneof![
             call.prop_map(|(name, args)| format!("({name} {})", args.join(" "))),
             prop::collection::vec(inner.clone(), 1..3).prop_map(|stages| format!("({})", stages.join(" | "))),
@@ -49,8 +65,16 @@ fn template() -> impl Strategy<Value = String> {
         expression().prop_map(|text| format!("{{{{ {text} }}}}")),
         expression().prop_map(|text| format!("{{{{- $x := {text} -}}}}")),
         "[ -~\n\u{17e}]{0,20}",
-        prop::sample::select(vec!["{{ break }}", "{{ continue }}", "{{ end }}", "{{ else }}", "{{/* c */}}", "{{", "}}"])
-            .prop_map(str::to_owned),
+        prop::sample::select(vec![
+            "{{ break }}",
+            "{{ continue }}",
+            "{{ end }}",
+            "{{ else }}",
+            "{{/* c */}}",
+            "{{",
+            "}}"
+        ])
+        .prop_map(str::to_owned),
     ];
     leaf.prop_recursive(4, 40, 6, |inner| {
         let body = prop::collection::vec(inner, 0..5).prop_map(|parts| parts.concat());
@@ -70,15 +94,25 @@ fn corpus() -> Vec<String> {
     let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/templates.json"));
     let cases: Vec<serde_json::Value> = serde_json::from_str(text).expect("the corpus is JSON");
     let slow = |text: &String| SLOW.iter().any(|slow| text.contains(slow)) || text.contains("kcs12");
-    cases.iter().filter_map(|case| case["template"].as_str().map(str::to_owned)).filter(|text| !slow(text)).collect()
+    cases
+        .iter()
+        .filter_map(|case| case["template"].as_str().map(str::to_owned))
+        .filter(|text| !slow(text))
+        .collect()
 }
 
 /// A recorded template with a piece cut out, doubled, or replaced by a piece of another one.
 fn mutated() -> impl Strategy<Value = Vec<u8>> {
     let texts = corpus();
     let piece = (any::<prop::sample::Index>(), any::<prop::sample::Index>());
-    (prop::sample::select(texts.clone()), prop::sample::select(texts), piece.clone(), piece, any::<u8>()).prop_map(
-        |(text, other, cut, paste, byte)| {
+    (
+        prop::sample::select(texts.clone()),
+        prop::sample::select(texts),
+        piece.clone(),
+        piece,
+        any::<u8>(),
+    )
+        .prop_map(|(text, other, cut, paste, byte)| {
             let range = |length: usize, (a, b): (prop::sample::Index, prop::sample::Index)| {
                 let (a, b) = (a.index(length + 1), b.index(length + 1));
                 a.min(b)..a.max(b)
@@ -87,10 +121,18 @@ fn mutated() -> impl Strategy<Value = Vec<u8>> {
             let other = other.into_bytes();
             let cut = range(bytes.len(), cut);
             let pasted = other[range(other.len(), paste)].to_vec();
-            bytes.splice(cut, if byte < 100 { pasted } else if byte < 200 { Vec::new() } else { vec![byte] });
+            bytes.splice(
+                cut,
+                if byte < 100 {
+                    pasted
+                } else if byte < 200 {
+                    Vec::new()
+                } else {
+                    vec![byte]
+                },
+            );
             bytes
-        },
-    )
+        })
 }
 
 fn run(text: &[u8], data: &SecretMap) {
@@ -108,15 +150,30 @@ fn run(text: &[u8], data: &SecretMap) {
             }
         }
     }
-    assert!(start.elapsed() < PATIENCE, "too slow: {:?}", String::from_utf8_lossy(text));
-    assert_eq!(meter::live(), before, "values left behind: {:?}", String::from_utf8_lossy(text));
+    assert!(
+        start.elapsed() < PATIENCE,
+        "too slow: {:?}",
+        String::from_utf8_lossy(text)
+    );
+    assert_eq!(
+        meter::live(),
+        before,
+        "values left behind: {:?}",
+        String::from_utf8_lossy(text)
+    );
 }
 
 #[test]
 fn random_templates_never_panic_or_hang() {
-    let seconds = std::env::var("ESO_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
+    let seconds = std::env::var("ESO_FUZZ_SECONDS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(3);
     let deadline = Instant::now() + Duration::from_secs(seconds);
-    let config = Config { failure_persistence: None, ..Config::default() };
+    let config = Config {
+        failure_persistence: None,
+        ..Config::default()
+    };
     let mut seed = [7u8; 32];
     seed[..8].copy_from_slice(&seconds.to_le_bytes());
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
@@ -125,10 +182,19 @@ fn random_templates_never_panic_or_hang() {
     let values = (bytes.clone(), bytes);
     let mut count = 0u32;
     while Instant::now() < deadline {
-        let text = texts.new_tree(&mut runner).expect("the strategy rejects nothing").current();
-        let (a, b) = values.new_tree(&mut runner).expect("the strategy rejects nothing").current();
+        let text = texts
+            .new_tree(&mut runner)
+            .expect("the strategy rejects nothing")
+            .current();
+        let (a, b) = values
+            .new_tree(&mut runner)
+            .expect("the strategy rejects nothing")
+            .current();
         let pairs = [("a", a.clone()), ("b", b), ("a-b", a)];
-        let data = pairs.into_iter().map(|(key, value)| (key.to_owned(), Zeroizing::new(value))).collect();
+        let data = pairs
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), Zeroizing::new(value)))
+            .collect();
         run(&text, &data);
         count += 1;
     }
@@ -137,7 +203,10 @@ fn random_templates_never_panic_or_hang() {
     #[cfg(target_os = "linux")]
     {
         let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux has it");
+        let peak = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))
+            .expect("Linux has it");
         let kilobytes: u64 = peak.trim().trim_end_matches("kB").trim().parse().expect("a number");
         assert!(kilobytes < 1 << 20, "peak memory of the test process: {kilobytes} kB");
     }

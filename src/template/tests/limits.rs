@@ -4,14 +4,16 @@ use std::time::{Duration, Instant};
 
 use super::Counter;
 use crate::lang::gotime::Time;
-use crate::template::engine::{Env, Error, Options, Template, meter, root_value};
 use crate::template::SecretMap;
+use crate::template::engine::{Env, Error, Options, Template, meter, root_value};
 
 fn run(text: &str) -> Result<usize, Error> {
     let mut random = Counter(3);
     let mut env = Env::new(Time::from_unix(0, 0), &mut random);
     let template = Template::parse(b"out", text.as_bytes(), &Options::default())?;
-    template.execute(&root_value(&SecretMap::new()), &mut env).map(|output| output.len())
+    template
+        .execute(&root_value(&SecretMap::new()), &mut env)
+        .map(|output| output.len())
 }
 
 /// Fails by a limit, soon, and leaves no value behind.
@@ -27,7 +29,9 @@ fn limited(text: &str) {
 #[test]
 fn calls_that_never_end() {
     limited("{{ define \"t\" }}{{ template \"t\" . }}{{ end }}{{ template \"t\" . }}");
-    limited("{{ define \"t\" }}{{ if true }}{{ range list 1 }}{{ template \"t\" . }}{{ end }}{{ end }}{{ end }}{{ template \"t\" }}");
+    limited(
+        "{{ define \"t\" }}{{ if true }}{{ range list 1 }}{{ template \"t\" . }}{{ end }}{{ end }}{{ end }}{{ template \"t\" }}",
+    );
 }
 
 #[test]
@@ -54,7 +58,9 @@ fn values_that_fill_the_memory() {
     limited("{{ randAlphaNum 1000000000 }}");
     limited("{{ seq 1000000000 }}");
     limited("{{ indent 1000000000 \"a\" }}");
-    limited("{{ $x := repeat 1000000 \"a\" }}{{ $l := list }}{{ range 1000 }}{{ $l = append $l $x }}{{ end }}{{ join \"\" $l }}");
+    limited(
+        "{{ $x := repeat 1000000 \"a\" }}{{ $l := list }}{{ range 1000 }}{{ $l = append $l $x }}{{ end }}{{ join \"\" $l }}",
+    );
 }
 
 #[test]
@@ -65,9 +71,13 @@ fn output_that_never_ends() {
 #[test]
 fn values_that_contain_themselves() {
     for function in ["toJson", "print", "deepCopy", "toString", "quote", "printf \"%v\""] {
-        limited(&format!("{{{{ $d := dict }}}}{{{{ $_ := set $d \"d\" $d }}}}{{{{ $d | {function} }}}}"));
+        limited(&format!(
+            "{{{{ $d := dict }}}}{{{{ $_ := set $d \"d\" $d }}}}{{{{ $d | {function} }}}}"
+        ));
     }
-    limited("{{ $d := dict }}{{ $_ := set $d \"d\" $d }}{{ $e := dict }}{{ $_ := set $e \"d\" $e }}{{ deepEqual $d $e }}");
+    limited(
+        "{{ $d := dict }}{{ $_ := set $d \"d\" $d }}{{ $e := dict }}{{ $_ := set $e \"d\" $e }}{{ deepEqual $d $e }}",
+    );
 }
 
 #[test]
@@ -86,11 +96,21 @@ fn deep_values_are_freed_without_recursion() {
 #[test]
 fn deep_nesting_of_the_text() {
     let parens = format!("{{{{ {}1{} }}}}", "(".repeat(50_000), ")".repeat(50_000));
-    assert!(run(&parens).expect_err("too deep").to_string().contains("max expression depth exceeded"));
+    assert!(
+        run(&parens)
+            .expect_err("too deep")
+            .to_string()
+            .contains("max expression depth exceeded")
+    );
     let fine = format!("{{{{ {}1{} }}}}", "(print ".repeat(99), ")".repeat(99));
     assert_eq!(run(&fine).expect("allowed"), 1);
     let blocks = format!("{}x{}", "{{ if true }}".repeat(50_000), "{{ end }}".repeat(50_000));
-    assert!(run(&blocks).expect_err("too deep").to_string().contains("max expression depth exceeded"));
+    assert!(
+        run(&blocks)
+            .expect_err("too deep")
+            .to_string()
+            .contains("max expression depth exceeded")
+    );
     let fine = format!("{}x{}", "{{ if true }}".repeat(1000), "{{ end }}".repeat(1000));
     assert_eq!(run(&fine).expect("allowed"), 1);
 }

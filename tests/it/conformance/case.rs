@@ -64,7 +64,11 @@ pub fn load(folder: &Path) -> Vec<Case> {
 
 /// Replaces `$NAME`s everywhere, keys included.
 pub fn substitute(value: &Value, names: &[(String, String)]) -> Value {
-    let text = |s: &str| names.iter().fold(s.to_owned(), |s, (name, value)| s.replace(name, value));
+    let text = |s: &str| {
+        names
+            .iter()
+            .fold(s.to_owned(), |s, (name, value)| s.replace(name, value))
+    };
     match value {
         Value::String(s) => Value::String(text(s)),
         Value::Array(items) => items.iter().map(|v| substitute(v, names)).collect(),

@@ -6,10 +6,21 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 
 /// Facets that decide; `events` and `messages` are counted apart.
-pub const FACETS: &[&str] = &["secrets", "configmaps", "metadata", "configmapMetadata", "status", "events", "rejected"];
+pub const FACETS: &[&str] = &[
+    "secrets",
+    "configmaps",
+    "metadata",
+    "configmapMetadata",
+    "status",
+    "events",
+    "rejected",
+];
 
 /// Values that depend on a random namespace, or are the implementation's own hash.
-const PRIVATE: &[&str] = &["reconcile.external-secrets.io/data-hash", "reconcile.external-secrets.io/created-by"];
+const PRIVATE: &[&str] = &[
+    "reconcile.external-secrets.io/data-hash",
+    "reconcile.external-secrets.io/created-by",
+];
 
 /// One disagreement.
 #[derive(Debug)]
@@ -21,7 +32,11 @@ pub struct Difference {
 }
 
 fn comparable(snapshot: &Value, facet: &str) -> Value {
-    let empty = if matches!(facet, "events") { json!([]) } else { json!({}) };
+    let empty = if matches!(facet, "events") {
+        json!([])
+    } else {
+        json!({})
+    };
     let mut value = snapshot.get(facet).cloned().unwrap_or(empty);
     match facet {
         "metadata" | "configmapMetadata" => {
@@ -58,7 +73,10 @@ fn comparable(snapshot: &Value, facet: &str) -> Value {
 fn ready_stores(snapshot: &Value) -> BTreeSet<String> {
     let status = snapshot["status"].as_object().into_iter().flatten();
     let good = |o: &Value| {
-        o["conditions"].as_array().is_some_and(|c| c.iter().any(|c| c.as_str().is_some_and(|c| c.starts_with("Ready=True"))))
+        o["conditions"].as_array().is_some_and(|c| {
+            c.iter()
+                .any(|c| c.as_str().is_some_and(|c| c.starts_with("Ready=True")))
+        })
     };
     status
         .filter(|(key, object)| key.contains("secretstores/") && good(object))
@@ -67,13 +85,18 @@ fn ready_stores(snapshot: &Value) -> BTreeSet<String> {
 }
 
 fn is_early(event: &str, ready: &BTreeSet<String>) -> bool {
-    let Some(rest) = event.strip_suffix("\" is not ready") else { return false };
-    rest.rsplit_once("Store \"").is_some_and(|(_, name)| ready.contains(name))
+    let Some(rest) = event.strip_suffix("\" is not ready") else {
+        return false;
+    };
+    rest.rsplit_once("Store \"")
+        .is_some_and(|(_, name)| ready.contains(name))
 }
 
 fn messages(snapshot: &Value) -> Value {
     let status = snapshot["status"].as_object().into_iter().flatten();
-    status.map(|(key, object)| (key.clone(), object["conditions"].clone())).collect()
+    status
+        .map(|(key, object)| (key.clone(), object["conditions"].clone()))
+        .collect()
 }
 
 /// Every facet of every step that does not agree.
@@ -89,12 +112,22 @@ pub fn differences(got: &[Value], want: &[Value]) -> Vec<Difference> {
             }
             let (g, w) = (comparable(got, facet), comparable(want, facet));
             if g != w {
-                found.push(Difference { step, facet: (*facet).to_owned(), got: g, want: w });
+                found.push(Difference {
+                    step,
+                    facet: (*facet).to_owned(),
+                    got: g,
+                    want: w,
+                });
             }
         }
         let (g, w) = (messages(got), messages(want));
         if g != w {
-            found.push(Difference { step, facet: "messages".to_owned(), got: g, want: w });
+            found.push(Difference {
+                step,
+                facet: "messages".to_owned(),
+                got: g,
+                want: w,
+            });
         }
     }
     found
@@ -107,8 +140,17 @@ pub fn unmet(last: &Value, want: &std::collections::BTreeMap<String, Value>, ste
         let got = lookup(last, path);
         if !holds(&got, wanted) {
             let first = path.split('.').next().unwrap_or_default();
-            let facet = if matches!(first, "events" | "messages") { "wanted" } else { first };
-            found.push(Difference { step, facet: facet.to_owned(), got, want: wanted.clone() });
+            let facet = if matches!(first, "events" | "messages") {
+                "wanted"
+            } else {
+                first
+            };
+            found.push(Difference {
+                step,
+                facet: facet.to_owned(),
+                got,
+                want: wanted.clone(),
+            });
         }
     }
     found
@@ -125,13 +167,21 @@ fn lookup(snapshot: &Value, path: &str) -> Value {
 }
 
 fn holds(value: &Value, want: &Value) -> bool {
-    let search = |pattern: &str, text: &str| fancy_regex::Regex::new(&pattern.replace(r"\Z", r"\z")).unwrap().is_match(text).unwrap();
+    let search = |pattern: &str, text: &str| {
+        fancy_regex::Regex::new(&pattern.replace(r"\Z", r"\z"))
+            .unwrap()
+            .is_match(text)
+            .unwrap()
+    };
     if let Some(pattern) = want.get("matches").and_then(Value::as_str) {
         return search(pattern, &spaced(value));
     }
     if let Some(pattern) = want.get("decoded").and_then(Value::as_str) {
         let bytes = base64::engine::general_purpose::STANDARD.decode(value.as_str().unwrap_or_default());
-        return bytes.ok().and_then(|b| String::from_utf8(b).ok()).is_some_and(|text| search(pattern, &text));
+        return bytes
+            .ok()
+            .and_then(|b| String::from_utf8(b).ok())
+            .is_some_and(|text| search(pattern, &text));
     }
     value == want
 }
@@ -140,7 +190,10 @@ fn holds(value: &Value, want: &Value) -> bool {
 fn spaced(value: &Value) -> String {
     match value {
         Value::Object(map) => {
-            let parts: Vec<String> = map.iter().map(|(k, v)| format!("{}: {}", json!(k), spaced(v))).collect();
+            let parts: Vec<String> = map
+                .iter()
+                .map(|(k, v)| format!("{}: {}", json!(k), spaced(v)))
+                .collect();
             format!("{{{}}}", parts.join(", "))
         }
         Value::Array(items) => format!("[{}]", items.iter().map(spaced).collect::<Vec<_>>().join(", ")),

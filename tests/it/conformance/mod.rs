@@ -18,11 +18,16 @@ use case::Case;
 const AT_ONCE: usize = 40;
 
 fn folder(name: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/conformance")
+        .join(name)
 }
 
 fn cases(folders: &[&str]) -> Vec<Case> {
-    folders.iter().flat_map(|f| case::load(&folder("cases").join(f))).collect()
+    folders
+        .iter()
+        .flat_map(|f| case::load(&folder("cases").join(f)))
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -30,10 +35,22 @@ async fn the_loop_equals_the_recorded_operator() {
     let planes = own_clusters(Options::count(1));
     let cluster = planes.cluster(0);
     let client = cluster.client().await.unwrap();
-    xtask::crds::apply_file(&client, &folder("eso-2.9.0-crds.yaml")).await.unwrap();
-    let arguments =
-        ["sync", "--watch", "-A", "--source-watch=off", "--allow-generic-targets", "--context", cluster.name()];
-    let mut eso = Eso::new(&planes.kubeconfig_path()).args(arguments).timeout(1200).start();
+    xtask::crds::apply_file(&client, &folder("eso-2.9.0-crds.yaml"))
+        .await
+        .unwrap();
+    let arguments = [
+        "sync",
+        "--watch",
+        "-A",
+        "--source-watch=off",
+        "--allow-generic-targets",
+        "--context",
+        cluster.name(),
+    ];
+    let mut eso = Eso::new(&planes.kubeconfig_path())
+        .args(arguments)
+        .timeout(1200)
+        .start();
     eso.wait_for_stderr("ExternalSecrets", crate::support::within(60));
     let stub = stub::Stub::start().await;
     let wanted = cases(&["external-secret", "kubernetes", "webhook", "stores", "generators"]);
@@ -58,7 +75,11 @@ fn judge(outcomes: &[run::Outcome]) {
             );
             match difference.facet.as_str() {
                 "events" | "messages" => {
-                    soft.insert(if difference.facet == "events" { "events" } else { "messages" });
+                    soft.insert(if difference.facet == "events" {
+                        "events"
+                    } else {
+                        "messages"
+                    });
                     eprintln!("note {shown}");
                 }
                 _ => wrong.push(shown),
@@ -70,6 +91,10 @@ fn judge(outcomes: &[run::Outcome]) {
     }
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
     for (facet, count) in apart {
-        assert!(count * 20 <= outcomes.len(), "{facet} differ in {count} of {} cases", outcomes.len());
+        assert!(
+            count * 20 <= outcomes.len(),
+            "{facet} differ in {count} of {} cases",
+            outcomes.len()
+        );
     }
 }

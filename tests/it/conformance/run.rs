@@ -57,7 +57,12 @@ pub async fn all(cluster: &Cluster, stub: &str, cases: Vec<Case>, at_once: usize
         ("$KEYDATA".to_owned(), encode(&admin.key_pem)),
         ("$STUB".to_owned(), stub.to_owned()),
     ];
-    let bed = Arc::new(Bed { rest, names, plurals: tokio::sync::Mutex::default(), state });
+    let bed = Arc::new(Bed {
+        rest,
+        names,
+        plurals: tokio::sync::Mutex::default(),
+        state,
+    });
     let gate = Arc::new(Semaphore::new(at_once));
     let mut running = JoinSet::new();
     for case in cases {
@@ -70,7 +75,10 @@ pub async fn all(cluster: &Cluster, stub: &str, cases: Vec<Case>, at_once: usize
             } else {
                 compare::unmet(snapshots.last().unwrap(), &case.want, snapshots.len() - 1)
             };
-            Outcome { case: case.name, differences }
+            Outcome {
+                case: case.name,
+                differences,
+            }
         });
     }
     let mut outcomes = Vec::new();
@@ -83,13 +91,18 @@ pub async fn all(cluster: &Cluster, stub: &str, cases: Vec<Case>, at_once: usize
 /// Lists everything of interest a few times a second, so that many cases can wait side by side.
 async fn poll(rest: Rest, sender: watch::Sender<Arc<State>>) {
     let core = ["namespaces", "secrets", "events", "configmaps"].map(|p| (p, format!("/api/v1/{p}")));
-    let own = KINDS.iter().map(|(version, plural)| (*plural, format!("/apis/{version}/{plural}")));
+    let own = KINDS
+        .iter()
+        .map(|(version, plural)| (*plural, format!("/apis/{version}/{plural}")));
     let paths: Vec<(&'static str, String)> = core.into_iter().chain(own).collect();
     loop {
         let mut state = State::new();
         for (plural, path) in &paths {
             let listed: Result<Value, ClusterError> = rest.get(path).await;
-            let items = listed.ok().and_then(|l| l["items"].as_array().cloned()).unwrap_or_default();
+            let items = listed
+                .ok()
+                .and_then(|l| l["items"].as_array().cloned())
+                .unwrap_or_default();
             state.insert(plural, items);
         }
         if sender.send(Arc::new(state)).is_err() {
@@ -101,12 +114,19 @@ async fn poll(rest: Rest, sender: watch::Sender<Arc<State>>) {
 
 impl Bed {
     async fn call(&self, method: Method, path: &str, kind: &str, body: &Value) -> Result<Value, ClusterError> {
-        let bytes = self.rest.call(method, path, Some(kind), body.to_string().into_bytes()).await?;
+        let bytes = self
+            .rest
+            .call(method, path, Some(kind), body.to_string().into_bytes())
+            .await?;
         Ok(serde_json::from_slice(&bytes).unwrap_or(Value::Null))
     }
 
     async fn path(&self, version: &str, kind: &str, name: &str, namespace: &str) -> String {
-        let base = if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") };
+        let base = if version.contains('/') {
+            format!("/apis/{version}")
+        } else {
+            format!("/api/{version}")
+        };
         let mut plurals = self.plurals.lock().await;
         if plurals.get(version).is_none_or(|known| !known.contains_key(kind)) {
             let listed: Value = self.rest.get(&base).await.unwrap();
@@ -128,12 +148,17 @@ impl Bed {
     async fn path_of(&self, reference: &Value, namespace: &str) -> String {
         let text = |key: &str| reference[key].as_str().unwrap_or_default();
         let namespace = reference["namespace"].as_str().unwrap_or(namespace);
-        self.path(text("apiVersion"), text("kind"), text("name"), namespace).await
+        self.path(text("apiVersion"), text("kind"), text("name"), namespace)
+            .await
     }
 }
 
 async fn one(bed: &Bed, case: &Case) -> Vec<Value> {
-    let main = format!("cf-{}-{:05x}", case.name.chars().take(40).collect::<String>(), fastrand::u32(..0xF_FFFF));
+    let main = format!(
+        "cf-{}-{:05x}",
+        case.name.chars().take(40).collect::<String>(),
+        fastrand::u32(..0xF_FFFF)
+    );
     let mut namespaces = vec![main.clone()];
     namespaces.extend(case.namespaces.keys().map(|k| format!("{main}-{k}")));
     let mut names = vec![("$NS".to_owned(), main.clone())];
@@ -141,9 +166,12 @@ async fn one(bed: &Bed, case: &Case) -> Vec<Value> {
     let none = BTreeMap::new();
     let labels = std::iter::once(&none).chain(case.namespaces.values().map(|l| l.as_ref().unwrap_or(&none)));
     for (namespace, labels) in namespaces.iter().zip(labels) {
-        let body = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace, "labels": labels } });
+        let body =
+            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace, "labels": labels } });
         let path = format!("/api/v1/namespaces/{namespace}?fieldManager=conform");
-        bed.call(Method::PATCH, &path, APPLY, &substitute(&body, &names)).await.unwrap();
+        bed.call(Method::PATCH, &path, APPLY, &substitute(&body, &names))
+            .await
+            .unwrap();
     }
     let mut snapshots = Vec::new();
     let mut wide = Vec::new();
@@ -174,15 +202,31 @@ async fn act(
     }
     for object in &step.apply {
         let object = substitute(object, names);
-        let (kind, name) = (object["kind"].as_str().unwrap(), object["metadata"]["name"].as_str().unwrap());
+        let (kind, name) = (
+            object["kind"].as_str().unwrap(),
+            object["metadata"]["name"].as_str().unwrap(),
+        );
         let namespace = object["metadata"]["namespace"].as_str().unwrap_or(main);
-        let path = bed.path(object["apiVersion"].as_str().unwrap(), kind, name, namespace).await;
+        let path = bed
+            .path(object["apiVersion"].as_str().unwrap(), kind, name, namespace)
+            .await;
         if !path.contains("/namespaces/") || kind == "Namespace" {
             wide.push(path.clone());
         }
-        match bed.call(Method::PATCH, &format!("{path}?fieldManager=conform&force=true"), APPLY, &object).await {
+        match bed
+            .call(
+                Method::PATCH,
+                &format!("{path}?fieldManager=conform&force=true"),
+                APPLY,
+                &object,
+            )
+            .await
+        {
             Ok(made) => {
-                names.push((format!("$UID:{kind}/{name}"), made["metadata"]["uid"].as_str().unwrap().to_owned()));
+                names.push((
+                    format!("$UID:{kind}/{name}"),
+                    made["metadata"]["uid"].as_str().unwrap().to_owned(),
+                ));
             }
             Err(error) => {
                 rejected.push(format!("{kind}/{name}: {}", error.code().unwrap_or_default()).replace(main, "$NS"));
@@ -197,7 +241,10 @@ async fn act(
     }
     if let Some(delete) = &step.delete {
         let delete = substitute(delete, names);
-        let cascade = delete["cascade"].as_str().map(|c| format!("?propagationPolicy={c}")).unwrap_or_default();
+        let cascade = delete["cascade"]
+            .as_str()
+            .map(|c| format!("?propagationPolicy={c}"))
+            .unwrap_or_default();
         let path = format!("{}{cascade}", bed.path_of(&delete, main).await);
         bed.rest.call(Method::DELETE, &path, None, Vec::new()).await.unwrap();
     }
@@ -212,7 +259,10 @@ async fn mint(bed: &Bed, wanted: &Value, main: &str) {
     let namespace = text("namespace").unwrap_or(main);
     let spec = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
         "spec": { "expirationSeconds": wanted["seconds"].as_i64().unwrap_or(3600) } });
-    let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{}/token", text("serviceAccount").unwrap());
+    let path = format!(
+        "/api/v1/namespaces/{namespace}/serviceaccounts/{}/token",
+        text("serviceAccount").unwrap()
+    );
     let made = bed.call(Method::POST, &path, JSON, &spec).await.unwrap();
     let token = made["status"]["token"].as_str().unwrap();
     let secret = text("secret").unwrap();
@@ -229,7 +279,12 @@ async fn send(request: &Value) {
     let method = reqwest::Method::from_bytes(request["method"].as_str().unwrap().as_bytes()).unwrap();
     let client = reqwest::Client::builder().build().unwrap();
     let body = request["body"].as_str().unwrap_or_default().to_owned();
-    client.request(method, request["url"].as_str().unwrap()).body(body).send().await.unwrap();
+    client
+        .request(method, request["url"].as_str().unwrap())
+        .body(body)
+        .send()
+        .await
+        .unwrap();
 }
 
 /// Waits until the snapshot has stood still long enough (three times as long while an object has no condition).
@@ -248,7 +303,11 @@ async fn settle(bed: &Bed, namespaces: &[String], least: Duration) -> Value {
             let said = object["conditions"].as_array().is_some_and(|c| !c.is_empty());
             !said && !key.starts_with("cluster") && !key.starts_with("namespaces")
         };
-        let patience = if last["status"].as_object().unwrap().iter().any(unsaid) { SETTLE * 3 } else { SETTLE };
+        let patience = if last["status"].as_object().unwrap().iter().any(unsaid) {
+            SETTLE * 3
+        } else {
+            SETTLE
+        };
         if begun.elapsed() > LIMIT || (begun.elapsed() >= least && same >= 3 && since.elapsed() >= patience) {
             return last;
         }

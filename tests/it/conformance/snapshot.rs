@@ -35,22 +35,42 @@ fn scrub(text: &str, main: &str) -> String {
         (r"127\.0\.0\.1:\d+", "<server>"),
         (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "<time>"),
     ];
-    volatile.iter().fold(text.replace(main, "$NS"), |text, (pattern, instead)| {
-        Regex::new(pattern).unwrap().replace_all(&text, *instead).into_owned()
-    })
+    volatile
+        .iter()
+        .fold(text.replace(main, "$NS"), |text, (pattern, instead)| {
+            Regex::new(pattern).unwrap().replace_all(&text, *instead).into_owned()
+        })
 }
 
 fn owners(object: &Value, main: &str) -> Value {
     let shown = |o: &Value| {
-        let flag = |name: &str| if o[name].as_bool().unwrap_or(false) { "True" } else { "False" };
+        let flag = |name: &str| {
+            if o[name].as_bool().unwrap_or(false) {
+                "True"
+            } else {
+                "False"
+            }
+        };
         let (controller, block) = (flag("controller"), flag("blockOwnerDeletion"));
-        format!("{}/{} controller={controller} block={block}", text(o, "/kind"), text(o, "/name").replace(main, "$NS"))
+        format!(
+            "{}/{} controller={controller} block={block}",
+            text(o, "/kind"),
+            text(o, "/name").replace(main, "$NS")
+        )
     };
-    json!(list(object, "/metadata/ownerReferences").map(shown).collect::<BTreeSet<_>>())
+    json!(
+        list(object, "/metadata/ownerReferences")
+            .map(shown)
+            .collect::<BTreeSet<_>>()
+    )
 }
 
 fn texts(object: &Value, pointer: &str, main: Option<&str>) -> Value {
-    let map = object.pointer(pointer).and_then(Value::as_object).cloned().unwrap_or_default();
+    let map = object
+        .pointer(pointer)
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
     let value = |v: &Value| match main {
         Some(main) => v.as_str().unwrap_or_default().replace(main, "$NS"),
         None => v.as_str().unwrap_or_default().to_owned(),
@@ -95,11 +115,22 @@ impl View<'_> {
         let conditions: BTreeSet<String> = list(object, "/status/conditions")
             .map(|c| {
                 let message = scrub(text(c, "/message"), self.main);
-                format!("{}={} {}: {message}", text(c, "/type"), text(c, "/status"), text(c, "/reason"))
+                format!(
+                    "{}={} {}: {message}",
+                    text(c, "/type"),
+                    text(c, "/status"),
+                    text(c, "/reason")
+                )
             })
             .collect();
         let mut entry = Map::from_iter([("conditions".to_owned(), json!(conditions))]);
-        let fields = ["binding", "capabilities", "failedNamespaces", "provisionedNamespaces", "externalSecretName"];
+        let fields = [
+            "binding",
+            "capabilities",
+            "failedNamespaces",
+            "provisionedNamespaces",
+            "externalSecretName",
+        ];
         for field in fields.into_iter().chain(["syncedPushSecrets"]) {
             let value = &object["status"][field];
             let empty = value.is_null()
@@ -121,14 +152,24 @@ impl View<'_> {
 
 /// The snapshot of a case in its namespaces; the first is its own.
 pub fn take(state: &State, namespaces: &[String]) -> Value {
-    let view = View { namespaces, main: &namespaces[0] };
+    let view = View {
+        namespaces,
+        main: &namespaces[0],
+    };
     let all = |plural: &str| state.get(plural).map(Vec::as_slice).unwrap_or_default();
     let (mut secrets, mut metadata, mut status) = (Map::new(), Map::new(), Map::new());
     let (mut maps, mut map_metadata) = (Map::new(), Map::new());
     for secret in all("secrets").iter().filter(|s| view.mine(s) && !View::is_input(s)) {
-        let data = secret.get("data").filter(|d| !d.is_null()).cloned().unwrap_or_else(|| json!({}));
+        let data = secret
+            .get("data")
+            .filter(|d| !d.is_null())
+            .cloned()
+            .unwrap_or_else(|| json!({}));
         let immutable = secret["immutable"].as_bool().unwrap_or(false);
-        secrets.insert(view.short(secret), json!({ "type": secret["type"], "data": data, "immutable": immutable }));
+        secrets.insert(
+            view.short(secret),
+            json!({ "type": secret["type"], "data": data, "immutable": immutable }),
+        );
         metadata.insert(view.short(secret), view.metadata(secret, true));
     }
     for (_, plural) in KINDS {
@@ -137,7 +178,10 @@ pub fn take(state: &State, namespaces: &[String]) -> Value {
             status.insert(format!("{plural}/{}", view.short(object)), view.status(object));
         }
     }
-    for namespace in all("namespaces").iter().filter(|n| namespaces.iter().any(|m| m == text(n, "/metadata/name"))) {
+    for namespace in all("namespaces")
+        .iter()
+        .filter(|n| namespaces.iter().any(|m| m == text(n, "/metadata/name")))
+    {
         let finalizers: BTreeSet<String> = list(namespace, "/metadata/finalizers")
             .filter_map(Value::as_str)
             .map(|f| f.replace(view.main, "$NS"))
@@ -149,11 +193,16 @@ pub fn take(state: &State, namespaces: &[String]) -> Value {
     }
     let foreign = |c: &&Value| view.mine(c) && text(c, "/metadata/name") != "kube-root-ca.crt" && !View::is_input(c);
     for map in all("configmaps").iter().filter(foreign) {
-        let data = map.get("data").filter(|d| !d.is_null()).cloned().unwrap_or_else(|| json!({}));
+        let data = map
+            .get("data")
+            .filter(|d| !d.is_null())
+            .cloned()
+            .unwrap_or_else(|| json!({}));
         maps.insert(view.short(map), json!({ "data": data }));
         map_metadata.insert(view.short(map), view.metadata(map, false));
     }
-    let mut snapshot = json!({ "secrets": secrets, "metadata": metadata, "status": status, "events": events(&view, all("events")) });
+    let mut snapshot =
+        json!({ "secrets": secrets, "metadata": metadata, "status": status, "events": events(&view, all("events")) });
     if !maps.is_empty() {
         snapshot["configmaps"] = Value::Object(maps);
         snapshot["configmapMetadata"] = Value::Object(map_metadata);
@@ -172,7 +221,11 @@ fn events(view: &View<'_>, events: &[Value]) -> BTreeSet<String> {
         if ours && !noise {
             let message = scrub(text(event, "/message"), view.main);
             let name = name.replace(view.main, "$NS");
-            seen.insert(format!("{kind}/{name} {} {}: {message}", text(event, "/type"), text(event, "/reason")));
+            seen.insert(format!(
+                "{kind}/{name} {} {}: {message}",
+                text(event, "/type"),
+                text(event, "/reason")
+            ));
         }
     }
     seen

@@ -10,15 +10,30 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 const JSON: &[(&str, &str)] = &[
-    ("tree", r##"{"site":{"name":"Rowan Farm","beds":[{"id":"n1","crop":"beet"},{"id":"n2","crop":"kale"}],"open":true},"count":3}"##),
-    ("types", r##"{"id":9007199254740993,"rate":12.75,"big":1e3,"on":true,"off":false,"gone":null,"word":"oak","none":"","o":{"z":1,"a":"<b>&"},"l":["x","y"]}"##),
-    ("numbers", r##"{"id":9007199254740993,"rate":12.75,"on":true,"gone":null,"o":{"k":1}}"##),
+    (
+        "tree",
+        r##"{"site":{"name":"Rowan Farm","beds":[{"id":"n1","crop":"beet"},{"id":"n2","crop":"kale"}],"open":true},"count":3}"##,
+    ),
+    (
+        "types",
+        r##"{"id":9007199254740993,"rate":12.75,"big":1e3,"on":true,"off":false,"gone":null,"word":"oak","none":"","o":{"z":1,"a":"<b>&"},"l":["x","y"]}"##,
+    ),
+    (
+        "numbers",
+        r##"{"id":9007199254740993,"rate":12.75,"on":true,"gone":null,"o":{"k":1}}"##,
+    ),
     ("escapes", r##"{"tok":"a\/b\u002Bc","tab":"1\t2","snow":"\u2603"}"##),
-    ("wrapped", r##"{"payload":"{\"user\":\"ida\",\"pin\":4711}","plain":"no json here"}"##),
+    (
+        "wrapped",
+        r##"{"payload":"{\"user\":\"ida\",\"pin\":4711}","plain":"no json here"}"##,
+    ),
     ("list", r##"[{"name":"ash","tag":"a"},{"name":"elm","tag":"b"}]"##),
     ("string", r##""only text""##),
     ("empty", r##"{}"##),
-    ("dashed", r##"{"api-key":"k-1","9lives":"cat","dotted.name":"dn","with space":"ws"}"##),
+    (
+        "dashed",
+        r##"{"api-key":"k-1","9lives":"cat","dotted.name":"dn","with space":"ws"}"##,
+    ),
 ];
 
 const TEXT: &[(&str, &str)] = &[
@@ -30,10 +45,16 @@ const TEXT: &[(&str, &str)] = &[
     ("half", "{\"broken\": "),
 ];
 
-
 /// Headers that depend on the client library.
-const CLIENT: &[&str] =
-    &["host", "user-agent", "accept-encoding", "connection", "content-length", "transfer-encoding", "traceparent"];
+const CLIENT: &[&str] = &[
+    "host",
+    "user-agent",
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "transfer-encoding",
+    "traceparent",
+];
 
 #[derive(Default)]
 struct Memory {
@@ -94,7 +115,11 @@ async fn serve(stream: TcpStream, memory: &Mutex<Memory>) {
         }
         let empty = matches!(answer.status, 204 | 304);
         if !empty {
-            text.push_str(&format!("Content-Type: {}\r\nContent-Length: {}\r\n", answer.kind, answer.body.len()));
+            text.push_str(&format!(
+                "Content-Type: {}\r\nContent-Length: {}\r\n",
+                answer.kind,
+                answer.body.len()
+            ));
         }
         text.push_str("\r\n");
         let mut bytes = text.into_bytes();
@@ -116,14 +141,22 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Request> {
     loop {
         let mut line = String::new();
         stream.read_line(&mut line).await.ok()?;
-        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        let Some((name, value)) = line.trim_end().split_once(':') else {
+            break;
+        };
         headers.insert(name.to_lowercase(), value.trim().to_owned());
     }
     let length = headers.get("content-length").and_then(|l| l.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await.ok()?;
     let (path, query) = target.split_once('?').map_or((target.as_str(), ""), |(p, q)| (p, q));
-    Some(Request { method, path: path.to_owned(), query: query.to_owned(), headers, body })
+    Some(Request {
+        method,
+        path: path.to_owned(),
+        query: query.to_owned(),
+        headers,
+        body,
+    })
 }
 
 impl Request {
@@ -138,17 +171,30 @@ impl Request {
     }
 
     fn parameter(&self, name: &str) -> Option<String> {
-        let raw = self.query.split('&').find_map(|p| p.strip_prefix(&format!("{name}=")))?;
+        let raw = self
+            .query
+            .split('&')
+            .find_map(|p| p.strip_prefix(&format!("{name}=")))?;
         Some(raw.replace("%2F", "/").replace("%3A", ":"))
     }
 }
 
 fn plain(status: u16, body: impl Into<Vec<u8>>) -> Answer {
-    Answer { status, body: body.into(), kind: "text/plain", location: None }
+    Answer {
+        status,
+        body: body.into(),
+        kind: "text/plain",
+        location: None,
+    }
 }
 
 fn as_json(body: impl Into<Vec<u8>>) -> Answer {
-    Answer { status: 200, body: body.into(), kind: "application/json", location: None }
+    Answer {
+        status: 200,
+        body: body.into(),
+        kind: "application/json",
+        location: None,
+    }
 }
 
 async fn route(request: &Request, memory: &Mutex<Memory>) -> Answer {
@@ -159,7 +205,10 @@ async fn route(request: &Request, memory: &Mutex<Memory>) -> Answer {
         "json" if canned(JSON).is_some() => as_json(canned(JSON).unwrap()),
         "text" if canned(TEXT).is_some() => plain(200, canned(TEXT).unwrap()),
         "status" if rest.parse::<u16>().is_ok() => plain(rest.parse().unwrap(), format!("status {rest}")),
-        "redirect" => Answer { location: request.parameter("to"), ..plain(302, "") },
+        "redirect" => Answer {
+            location: request.parameter("to"),
+            ..plain(302, "")
+        },
         "slow" => {
             let seconds = request.parameter("s").unwrap_or_else(|| "1".to_owned());
             tokio::time::sleep(Duration::from_secs_f64(seconds.parse::<f64>().unwrap().min(20.0))).await;
@@ -179,7 +228,10 @@ fn remember(first: &str, rest: &str, request: &Request, memory: &mut Memory) -> 
         }
         ("kv", "DELETE") if memory.kept.remove(rest).is_some() => as_json(OK),
         ("kv", "DELETE") => plain(404, "no such key"),
-        ("kv", _) => memory.kept.get(rest).map_or_else(|| plain(404, "no such key"), |body| as_json(body.clone())),
+        ("kv", _) => memory
+            .kept
+            .get(rest)
+            .map_or_else(|| plain(404, "no such key"), |body| as_json(body.clone())),
         ("rec", method) => {
             let mut shown = request.shown();
             shown["path"] = json!("/rec");
@@ -189,7 +241,10 @@ fn remember(first: &str, rest: &str, request: &Request, memory: &mut Memory) -> 
             entry.0 = shown;
             as_json(OK)
         }
-        ("seen", _) => memory.seen.get(rest).map_or_else(|| plain(404, "nothing seen"), |s| as_json(python_json(&s.0))),
+        ("seen", _) => memory
+            .seen
+            .get(rest)
+            .map_or_else(|| plain(404, "nothing seen"), |s| as_json(python_json(&s.0))),
         ("forget", _) => {
             memory.kept.retain(|k, _| !k.starts_with(rest));
             memory.seen.retain(|k, _| !k.starts_with(rest));
@@ -204,8 +259,10 @@ fn python_json(value: &Value) -> String {
     match value {
         Value::Object(map) => {
             let sorted: BTreeMap<_, _> = map.iter().collect();
-            let parts: Vec<String> =
-                sorted.iter().map(|(k, v)| format!("{}: {}", python_json(&json!(k)), python_json(v))).collect();
+            let parts: Vec<String> = sorted
+                .iter()
+                .map(|(k, v)| format!("{}: {}", python_json(&json!(k)), python_json(v)))
+                .collect();
             format!("{{{}}}", parts.join(", "))
         }
         Value::Array(items) => format!("[{}]", items.iter().map(python_json).collect::<Vec<_>>().join(", ")),

@@ -6,6 +6,7 @@
 mod command;
 mod error;
 mod field;
+mod range;
 
 pub use error::ExecError;
 
@@ -15,8 +16,8 @@ use super::ast::{Branch, Call, Command, Expr, List, Node, Pipe, Tree};
 use super::failure::Failure;
 use super::format;
 use super::functions::Env;
-use super::value::{Str, StringList, Value};
-use std::rc::Rc;
+use super::value::{Str, Value};
+use range::Items;
 
 /// Go's limit of nested `template` calls.
 const MAX_CALLS: usize = 100_000;
@@ -51,7 +52,11 @@ impl Operand {
 
     /// The value with a nil interface turned into no value, as at the end of a pipeline stage.
     fn unboxed(self) -> Value {
-        if matches!(self.value, Value::NilAny) { Value::Nil } else { self.value }
+        if matches!(self.value, Value::NilAny) {
+            Value::Nil
+        } else {
+            self.value
+        }
     }
 }
 
@@ -71,23 +76,21 @@ enum At<'t> {
 
 enum Frame<'t> {
     /// Nodes still to run, with their dot.
-    Nodes { rest: std::slice::Iter<'t, Node>, dot: Operand },
+    Nodes {
+        rest: std::slice::Iter<'t, Node>,
+        dot: Operand,
+    },
     /// The end of `if` and `with`: forget their variables.
     Scope { mark: usize },
     /// A `range` between two rounds.
-    Range { branch: &'t Branch, items: Items, mark: usize, body_mark: usize },
+    Range {
+        branch: &'t Branch,
+        items: Items,
+        mark: usize,
+        body_mark: usize,
+    },
     /// The end of a `template` call: back to the caller.
     Return { tree: &'t Tree, base: usize },
-}
-
-/// What a `range` still has to visit.
-enum Items {
-    Int { next: i64, end: i64, wrap: fn(i64) -> Value },
-    List { list: super::value::List, next: usize, boxed: bool },
-    Strings { list: StringList, next: usize },
-    Ints { list: Rc<[i64]>, next: usize },
-    Bytes { list: Str, next: usize },
-    Entries { entries: std::vec::IntoIter<(Str, Value)>, boxed: bool },
 }
 
 /// One run.
@@ -111,7 +114,13 @@ type Ran<T> = Result<T, Box<ExecError>>;
 
 impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
     /// Prepares a run of `tree`. `root` is the name `$`.
-    pub fn new(trees: &'t [Tree], tree: &'t Tree, root: &'t Str, missing_key: MissingKey, env: &'e mut Env<'r>) -> Self {
+    pub fn new(
+        trees: &'t [Tree],
+        tree: &'t Tree,
+        root: &'t Str,
+        missing_key: MissingKey,
+        env: &'e mut Env<'r>,
+    ) -> Self {
         Self {
             trees,
             tree,
@@ -134,7 +143,10 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
     /// The template failed, or a limit was reached.
     pub fn run(mut self, data: Value) -> Ran<Zeroizing<Vec<u8>>> {
         let dot = Operand::plain(data);
-        self.variables.push(Variable { name: self.root, value: dot.clone() });
+        self.variables.push(Variable {
+            name: self.root,
+            value: dot.clone(),
+        });
         let root = &self.tree.root;
         self.enter(root, dot);
         while let Some(frame) = self.frames.last_mut() {
@@ -168,7 +180,10 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
     }
 
     fn enter(&mut self, list: &'t List, dot: Operand) {
-        self.frames.push(Frame::Nodes { rest: list.0.iter(), dot });
+        self.frames.push(Frame::Nodes {
+            rest: list.0.iter(),
+            dot,
+        });
     }
 
     fn node(&mut self, node: &'t Node, dot: &Operand) -> Ran<()> {
@@ -177,7 +192,11 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
             Node::Text(text) => self.write(text),
             Node::Action(pipe) => {
                 let value = self.pipeline(dot, pipe)?;
-                if pipe.variables.is_empty() { self.print(&value) } else { Ok(()) }
+                if pipe.variables.is_empty() {
+                    self.print(&value)
+                } else {
+                    Ok(())
+                }
             }
             Node::If(branch) | Node::With(branch) => self.condition(node, branch, dot),
             Node::Range(branch) => self.range(branch, dot),
@@ -199,7 +218,11 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
         let value = self.pipeline(dot, &branch.pipe)?;
         self.frames.push(Frame::Scope { mark });
         if is_true(&value) {
-            let dot = if matches!(node, Node::With(_)) { Operand::plain(value) } else { dot.clone() };
+            let dot = if matches!(node, Node::With(_)) {
+                Operand::plain(value)
+            } else {
+                dot.clone()
+            };
             self.enter(&branch.list, dot);
         } else if let Some(otherwise) = &branch.otherwise {
             self.enter(otherwise, dot.clone());
@@ -210,7 +233,10 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
     fn call(&mut self, call: &'t Call, dot: &Operand) -> Ran<()> {
         self.at = Some(At::Call(call));
         let Some(tree) = self.trees.iter().find(|tree| tree.name == call.name) else {
-            return Err(self.fail(Failure::new(format!("template {} not defined", format::quote::quoted(&call.name)))));
+            return Err(self.fail(Failure::new(format!(
+                "template {} not defined",
+                format::quote::quoted(&call.name)
+            ))));
         };
         if self.calls == MAX_CALLS {
             return Err(self.fail(Failure::limit(format!("exceeded maximum template depth ({MAX_CALLS})"))));
@@ -219,140 +245,41 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
             Some(pipe) => self.pipeline(dot, pipe)?,
             None => Value::Nil,
         };
-        self.frames.push(Frame::Return { tree: self.tree, base: self.base });
+        self.frames.push(Frame::Return {
+            tree: self.tree,
+            base: self.base,
+        });
         self.calls += 1;
         self.tree = tree;
         self.base = self.variables.len();
         let dot = Operand::plain(dot);
-        self.variables.push(Variable { name: self.root, value: dot.clone() });
+        self.variables.push(Variable {
+            name: self.root,
+            value: dot.clone(),
+        });
         self.enter(&tree.root, dot);
         Ok(())
-    }
-
-    // ----- range
-
-    fn range(&mut self, branch: &'t Branch, dot: &Operand) -> Ran<()> {
-        let mark = self.variables.len();
-        let value = self.pipeline(dot, &branch.pipe)?;
-        let body_mark = self.variables.len();
-        let items = self.items(branch, value)?;
-        match items {
-            Some(items) => self.frames.push(Frame::Range { branch, items, mark, body_mark }),
-            None => {
-                self.frames.push(Frame::Scope { mark });
-                if let Some(otherwise) = &branch.otherwise {
-                    self.enter(otherwise, dot.clone());
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// What to visit; `None` when there is nothing.
-    fn items(&mut self, branch: &Branch, value: Value) -> Ran<Option<Items>> {
-        let count: (i64, fn(i64) -> Value) = match &value {
-            Value::Int(n) => (*n, Value::Int),
-            Value::Int64(n) => (*n, Value::Int64),
-            Value::Duration(n) => (*n, Value::Duration),
-            Value::Month(n) => (*n, Value::Month),
-            Value::Weekday(n) => (*n, Value::Weekday),
-            Value::Uint8(n) => (i64::from(*n), |n| Value::Uint8(u8::try_from(n).unwrap_or(0))),
-            Value::Uint32(n) => (i64::from(*n), |n| Value::Uint32(u32::try_from(n).unwrap_or(0))),
-            Value::Uint64(n) => {
-                (i64::try_from(*n).unwrap_or(i64::MAX), |n| Value::Uint64(u64::try_from(n).unwrap_or(0)))
-            }
-            _ => return self.collection(value),
-        };
-        if branch.pipe.variables.len() > 1 {
-            return Err(self.value_failure(&value, "can't use ", " to iterate over more than one variable"));
-        }
-        Ok((count.0 > 0).then_some(Items::Int { next: 0, end: count.0, wrap: count.1 }))
-    }
-
-    fn collection(&mut self, value: Value) -> Ran<Option<Items>> {
-        let items = match &value {
-            Value::Nil | Value::NilAny => return Ok(None),
-            Value::List(list) | Value::Chunks(list) if list.is_empty() => return Ok(None),
-            Value::List(list) => Items::List { list: list.clone(), next: 0, boxed: true },
-            Value::Chunks(list) => Items::List { list: list.clone(), next: 0, boxed: false },
-            Value::Strings(list) if list.is_empty() => return Ok(None),
-            Value::Strings(list) => Items::Strings { list: list.clone(), next: 0 },
-            Value::Ints(list) if list.is_empty() => return Ok(None),
-            Value::Ints(list) => Items::Ints { list: list.clone(), next: 0 },
-            Value::Bytes(list) if list.is_empty() => return Ok(None),
-            Value::Bytes(list) => Items::Bytes { list: list.clone(), next: 0 },
-            Value::Map(map) if map.is_empty() => return Ok(None),
-            Value::Map(map) => Items::Entries { entries: map.entries().into_iter(), boxed: true },
-            Value::StrMap(map) if map.is_empty() => return Ok(None),
-            Value::StrMap(map) => {
-                let entries: Vec<_> = map.iter().map(|(key, text)| (key.clone(), Value::Str(text.clone()))).collect();
-                Items::Entries { entries: entries.into_iter(), boxed: false }
-            }
-            _ => return Err(self.value_failure(&value, "range can't iterate over ", "")),
-        };
-        Ok(Some(items))
-    }
-
-    fn value_failure(&mut self, value: &Value, before: &str, after: &str) -> Box<ExecError> {
-        let shown = format::sprint(value).map(|text| super::utf8::lossy(&text)).unwrap_or_default();
-        let masked = format!("{before}a value of type {}{after}", value.type_name());
-        self.fail(Failure::with_data(format!("{before}{shown}{after}"), masked))
-    }
-
-    fn next_round(&mut self) -> Ran<()> {
-        let Some(Frame::Range { branch, items, body_mark, .. }) = self.frames.last_mut() else { return Ok(()) };
-        let (branch, body_mark) = (*branch, *body_mark);
-        let Some((index, element)) = items.next() else {
-            self.end_range();
-            return Ok(());
-        };
-        self.variables.truncate(body_mark);
-        self.spend(1)?;
-        let variables = &branch.pipe.variables;
-        if branch.pipe.assign {
-            match &variables[..] {
-                [key, value] => {
-                    self.set(&key.path[0], index)?;
-                    self.set(&value.path[0], element.clone())?;
-                }
-                [only] => self.set(&only.path[0], element.clone())?,
-                _ => {}
-            }
-        } else if !variables.is_empty() {
-            let top = self.variables.len();
-            self.variables[top - 1].value = element.clone();
-            if variables.len() > 1 {
-                self.variables[top - 2].value = index;
-            }
-        }
-        self.enter(&branch.list, element);
-        Ok(())
-    }
-
-    /// Drops the frames inside the innermost `range`.
-    fn unwind(&mut self) {
-        while self.frames.last().is_some_and(|frame| !matches!(frame, Frame::Range { .. })) {
-            self.frames.pop();
-        }
-    }
-
-    fn end_range(&mut self) {
-        if let Some(Frame::Range { mark, .. }) = self.frames.pop() {
-            self.variables.truncate(mark);
-        }
     }
 
     // ----- variables, output, budget
 
     fn variable(&mut self, name: &Str) -> Ran<Operand> {
-        match self.variables[self.base..].iter().rev().find(|variable| variable.name == name) {
+        match self.variables[self.base..]
+            .iter()
+            .rev()
+            .find(|variable| variable.name == name)
+        {
             Some(variable) => Ok(variable.value.clone()),
             None => Err(self.undefined(name)),
         }
     }
 
     fn set(&mut self, name: &Str, value: Operand) -> Ran<()> {
-        match self.variables[self.base..].iter_mut().rev().find(|variable| variable.name == name) {
+        match self.variables[self.base..]
+            .iter_mut()
+            .rev()
+            .find(|variable| variable.name == name)
+        {
             Some(variable) => variable.value = value,
             None => return Err(self.undefined(name)),
         }
@@ -360,7 +287,10 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
     }
 
     fn undefined(&mut self, name: &Str) -> Box<ExecError> {
-        self.fail(Failure::new(format!("undefined variable: {}", super::utf8::lossy(name))))
+        self.fail(Failure::new(format!(
+            "undefined variable: {}",
+            super::utf8::lossy(name)
+        )))
     }
 
     fn spend(&mut self, steps: u64) -> Ran<()> {
@@ -372,7 +302,10 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
 
     fn write(&mut self, text: &[u8]) -> Ran<()> {
         if self.out.len() + text.len() > MAX_OUTPUT {
-            return Err(self.fail(Failure::limit(format!("output is larger than {} MiB", MAX_OUTPUT >> 20))));
+            return Err(self.fail(Failure::limit(format!(
+                "output is larger than {} MiB",
+                MAX_OUTPUT >> 20
+            ))));
         }
         self.spend(text.len() as u64 / 64)?;
         grow_wiped(&mut self.out, text.len());
@@ -403,49 +336,6 @@ fn grow_wiped(out: &mut Zeroizing<Vec<u8>>, more: usize) {
         larger.extend_from_slice(out);
         *out = larger;
     }
-}
-
-impl Items {
-    /// Index or key, and element.
-    fn next(&mut self) -> Option<(Operand, Operand)> {
-        match self {
-            Self::Int { next, end, wrap } => {
-                let at = *next;
-                (at < *end).then(|| {
-                    *next += 1;
-                    (Operand::plain(Value::Nil), Operand::plain(wrap(at)))
-                })
-            }
-            Self::List { list, next, boxed } => {
-                let element = list.get(*next)?.clone();
-                let element = if *boxed { Operand::boxed(element) } else { Operand::plain(element) };
-                Some((index(next), element))
-            }
-            Self::Strings { list, next } => {
-                let element = Value::Str(list.get(*next)?);
-                Some((index(next), Operand::plain(element)))
-            }
-            Self::Ints { list, next } => {
-                let element = Value::Int(*list.get(*next)?);
-                Some((index(next), Operand::plain(element)))
-            }
-            Self::Bytes { list, next } => {
-                let element = Value::Uint8(*list.get(*next)?);
-                Some((index(next), Operand::plain(element)))
-            }
-            Self::Entries { entries, boxed } => {
-                let (key, value) = entries.next()?;
-                let value = if *boxed { Operand::boxed(value) } else { Operand::plain(value) };
-                Some((Operand::plain(Value::Str(key)), value))
-            }
-        }
-    }
-}
-
-fn index(next: &mut usize) -> Operand {
-    let at = *next;
-    *next += 1;
-    Operand::plain(Value::Int(i64::try_from(at).unwrap_or(i64::MAX)))
 }
 
 /// Go's truth: false, zero, nil and everything empty are false.

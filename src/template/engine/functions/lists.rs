@@ -40,7 +40,9 @@ pub const ROWS: &[Row] = &[
     Row::variadic("slice", &[P::Any], P::Any, slice),
     Row::variadic("mustSlice", &[P::Any], P::Any, slice),
     Row::new("sortAlpha", &[P::Any], sort_alpha),
-    Row::new("toStrings", &[P::Any], |env, args| Ok(Value::Strings(texts(env, &args[0])?))),
+    Row::new("toStrings", &[P::Any], |env, args| {
+        Ok(Value::Strings(texts(env, &args[0])?))
+    }),
     Row::new("join", &[P::String, P::Any], join),
 ];
 
@@ -64,11 +66,16 @@ fn required(value: &Value, complaint: &str) -> Result<Vec<Value>, Failure> {
 }
 
 fn first(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
-    Ok(required(&args[0], "Cannot find first on type")?.into_iter().next().unwrap_or(Value::Nil))
+    Ok(required(&args[0], "Cannot find first on type")?
+        .into_iter()
+        .next()
+        .unwrap_or(Value::Nil))
 }
 
 fn last(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
-    Ok(required(&args[0], "Cannot find last on type")?.pop().unwrap_or(Value::Nil))
+    Ok(required(&args[0], "Cannot find last on type")?
+        .pop()
+        .unwrap_or(Value::Nil))
 }
 
 fn rest(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
@@ -106,8 +113,8 @@ fn concat(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
         if list.is_nil() {
             return Err(Failure::nil_pointer());
         }
-        let items = elements(list)
-            .ok_or_else(|| Failure::new(format!("Cannot concat type {} as list", list.kind_name())))?;
+        let items =
+            elements(list).ok_or_else(|| Failure::new(format!("Cannot concat type {} as list", list.kind_name())))?;
         all.extend(items);
     }
     Ok(Value::List(if all.is_empty() { List::nil() } else { List::new(all) }))
@@ -158,7 +165,9 @@ fn has(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
 
 fn compact(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
     let items = required(&args[0], "Cannot compact on type")?;
-    Ok(Value::list(items.into_iter().filter(|item| !defaults::is_empty(item)).collect()))
+    Ok(Value::list(
+        items.into_iter().filter(|item| !defaults::is_empty(item)).collect(),
+    ))
 }
 
 /// Pieces of `size` elements. Odd sizes end in the texts of Go's own panics.

@@ -7,8 +7,10 @@ use crate::template::engine::functions::{Env, ParamType as P, Row, arg, json};
 use crate::template::engine::{Failure, List, Map, Str, Value};
 
 /// The functions of this family.
-pub const ROWS: &[Row] =
-    &[Row::new("toYaml", &[P::Any], to_yaml), Row::new("fromYaml", &[P::String], from_yaml)];
+pub const ROWS: &[Row] = &[
+    Row::new("toYaml", &[P::Any], to_yaml),
+    Row::new("fromYaml", &[P::String], from_yaml),
+];
 
 /// Bytes of text that one step of the budget pays for.
 const BYTES_PER_STEP: u64 = 2;
@@ -19,7 +21,10 @@ const BYTES_PER_STEP: u64 = 2;
 /// What Go appends to `could not unmarshal template to 'map[string][]byte': `.
 pub fn string_map(text: &[u8]) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
     let entries = goyaml::unmarshal_text_map(text).map_err(failure)?;
-    Ok(entries.into_iter().map(|(key, value)| (lossy(&key), value.to_vec())).collect())
+    Ok(entries
+        .into_iter()
+        .map(|(key, value)| (lossy(&key), value.to_vec()))
+        .collect())
 }
 
 /// Any YAML document, as nested path targets of generic resources read it.
@@ -38,7 +43,9 @@ fn to_yaml(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
         Err(_) => return Ok(Value::str("")),
     };
     charge(env, json.len())?;
-    let Ok(mut yaml) = goyaml::json_text_to_yaml(&json) else { return Ok(Value::str("")) };
+    let Ok(mut yaml) = goyaml::json_text_to_yaml(&json) else {
+        return Ok(Value::str(""));
+    };
     if yaml.last() == Some(&b'\n') {
         yaml.pop();
     }
@@ -77,7 +84,10 @@ fn to_value(tree: Json) -> Value {
         Json::Text(text) => Value::str(text.to_vec()),
         Json::List(items) => Value::List(List::new(items.into_iter().map(to_value).collect())),
         Json::Map(entries) => {
-            let entries = entries.into_iter().map(|(key, value)| (Str::new(key), to_value(value))).collect();
+            let entries = entries
+                .into_iter()
+                .map(|(key, value)| (Str::new(key), to_value(value)))
+                .collect();
             Value::Map(Map::from_entries(entries))
         }
     }
@@ -90,9 +100,12 @@ fn to_serde(tree: &Json) -> serde_json::Value {
         Json::Number(number) => number_to_serde(*number),
         Json::Text(text) => lossy(text).into(),
         Json::List(items) => items.iter().map(to_serde).collect(),
-        Json::Map(entries) => {
-            serde_json::Value::Object(entries.iter().map(|(key, value)| (lossy(key), to_serde(value))).collect())
-        }
+        Json::Map(entries) => serde_json::Value::Object(
+            entries
+                .iter()
+                .map(|(key, value)| (lossy(key), to_serde(value)))
+                .collect(),
+        ),
     }
 }
 
