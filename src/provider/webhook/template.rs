@@ -49,12 +49,11 @@ fn root(scope: &Scope) -> Value {
 }
 
 fn shown(error: &Error) -> String {
-    match (error.stage, error.column) {
-        (Stage::Execute, Some(column)) => format!(
-            "template: {NAME}:{}:{column}: executing {NAME:?} at <{}>: {}",
-            error.line, error.node, error.message
-        ),
-        _ => format!("template: {NAME}:{}: {}", error.line, error.message),
+    let Error { line, column, node, message, .. } = error;
+    match error.stage {
+        // Go names no column while it parses.
+        Stage::Parse => format!("template: {NAME}:{line}: {message}"),
+        Stage::Execute => format!("template: {NAME}:{line}:{column}: executing {NAME:?} at <{node}>: {message}"),
     }
 }
 
