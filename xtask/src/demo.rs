@@ -156,10 +156,29 @@ impl Stage {
         Ok(DOWNSTREAMS.len())
     }
 
+    /// Runs a command in the reader's sight. Of a long list the beginning is enough.
     fn step(&self, what: &str, args: &[&str]) -> Result<()> {
+        const SHOWN: usize = 14;
         say(&format!("\n# {what}\n$ kubectl {}", args.join(" ")))?;
-        let status = self.kubectl(args).status().context("cannot start kubectl")?;
-        anyhow::ensure!(status.success(), "`kubectl {}` ended with {status}", args.join(" "));
+        let mut command = self.kubectl(args);
+        let output = command
+            .stderr(Stdio::inherit())
+            .output()
+            .context("cannot start kubectl")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let lines: Vec<&str> = text.lines().collect();
+        for line in lines.iter().take(SHOWN) {
+            say(line)?;
+        }
+        if lines.len() > SHOWN {
+            say(&format!("… and {} more lines", lines.len() - SHOWN))?;
+        }
+        anyhow::ensure!(
+            output.status.success(),
+            "`kubectl {}` ended with {}",
+            args.join(" "),
+            output.status
+        );
         Ok(())
     }
 

@@ -173,7 +173,9 @@ async fn a_sweep_finds_tokens_in_secrets_and_canaries_in_events() {
         .await
         .unwrap();
     let cluster = cluster.clone();
-    let swept = tokio::spawn(async move { canary::sweep(&cluster).await }).await;
+    let mut sweeps = tokio::task::JoinSet::new();
+    sweeps.spawn(async move { canary::sweep(&cluster).await });
+    let swept = sweeps.join_next().await.unwrap();
     let panic = swept.expect_err("the token in the event was not noticed").into_panic();
     assert!(message(&*panic).contains("Event"), "{}", message(&*panic));
 }

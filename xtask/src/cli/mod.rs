@@ -54,7 +54,7 @@ fn assets() -> Result<()> {
 fn built_plugin() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Process::new(cargo);
-    build.args(["build", "--quiet", "--package", "kubectl-eso", "--bin", "kubectl-eso"]);
+    build.args(["build", "--quiet", "--bin", "kubectl-eso"]);
     if !cfg!(debug_assertions) {
         build.arg("--release");
     }
