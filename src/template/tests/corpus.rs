@@ -7,23 +7,12 @@ use zeroize::Zeroizing;
 
 use crate::lang::gotime::Time;
 use crate::template::engine::functions::encoding::{Alphabet, base64_decode, base64_encode};
-use crate::template::engine::{Env, MissingKey, Options, RandomSource, Template, root_value};
+use super::{Counter, surroundings};
+use crate::template::engine::{Env, MissingKey, Options, Template, root_value};
 use crate::template::{
     Blueprint, Decoding, Delimiters, ExistingSecret, ManagedKeys, ManifestInput, RenderInput, Scope, SecretMap, SourceItem,
-    SourceRef, Sources, Surroundings, TemplateFrom, TextMap, render, render_manifest, transform_keys,
+    SourceRef, Sources, TemplateFrom, TextMap, render, render_manifest, transform_keys,
 };
-
-/// A counter with good spread: tests need no secrecy.
-struct Counter(u64);
-
-impl RandomSource for Counter {
-    fn fill(&mut self, out: &mut [u8]) {
-        for byte in out {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            *byte = (self.0 >> 56) as u8;
-        }
-    }
-}
 
 fn bytes(encoded: &str) -> Vec<u8> {
     base64_decode(encoded.as_bytes(), Alphabet::Standard).expect("the corpus holds valid base64")
@@ -137,10 +126,6 @@ fn sources(input: &Json) -> Sources {
 
 fn delimiters(case: &Json) -> Delimiters {
     Delimiters { left: text(&case["leftDelim"]), right: text(&case["rightDelim"]) }
-}
-
-fn surroundings(random: &mut Counter) -> Surroundings<'_> {
-    Surroundings { now: (1_790_000_000, 0), random }
 }
 
 /// The Secret a case renders to, in the shape of its `want`.
