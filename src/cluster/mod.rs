@@ -12,6 +12,7 @@ pub mod kubeconfig;
 pub mod lease;
 pub mod observe;
 pub mod proof;
+mod recent;
 pub mod request_error;
 pub mod rest;
 pub mod token;

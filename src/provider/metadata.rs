@@ -36,7 +36,7 @@ pub fn spec_fields(
             _ => {
                 spec = object(&value, "spec")
                     .and_then(|spec| fields(spec, allowed))
-                    .map_err(parse_error)?
+                    .map_err(parse_error)?;
             }
         }
     }

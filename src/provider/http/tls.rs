@@ -61,9 +61,8 @@ fn decode_bundle(bundle: &[u8]) -> Result<Vec<u8>, String> {
 /// `None` if there is no PEM block at all, else whether the first one is a certificate.
 fn check_first_block(pem: &[u8]) -> Option<Result<(), String>> {
     let mut rest = pem;
-    let (label, der) = match rustls::pki_types::pem::from_buf(&mut rest) {
-        Ok(Some((kind, der))) => (kind, der),
-        Ok(None) | Err(_) => return first_unknown_block(pem),
+    let Ok(Some((label, der))) = rustls::pki_types::pem::from_buf(&mut rest) else {
+        return first_unknown_block(pem);
     };
     let parsed = matches!(label, rustls::pki_types::pem::SectionKind::Certificate) && is_certificate(&der);
     Some(if parsed {

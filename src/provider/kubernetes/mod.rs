@@ -200,8 +200,10 @@ impl Kubernetes {
             resource: "secrets",
             name: "",
         };
-        let mut params = ListParams::default();
-        params.label_selector = selector.map(str::to_owned);
+        let params = ListParams {
+            label_selector: selector.map(str::to_owned),
+            ..ListParams::default()
+        };
         let params = &params;
         let request =
             move |client| async move { Api::<Secret>::namespaced(client, namespace).list(params).await }.boxed();

@@ -54,7 +54,7 @@ fn data_property(secret: &Secret, property: &str) -> Option<SecretValue> {
         return Some(SecretValue::new(bytes.0.clone()));
     }
     let at = property.find('.').filter(|at| *at > 0 && at + 1 < property.len())?;
-    let found = gjson::get(&data.get(&property[..at])?.0, property[at + 1..].as_bytes())?.text();
+    let found = gjson::get(&data.get(&property[..at])?.0, &property.as_bytes()[at + 1..])?.text();
     Some(secret_value(found))
 }
 

@@ -49,16 +49,13 @@ fn root(scope: &Scope) -> Value {
 }
 
 fn shown(error: &Error) -> String {
+    let Error { line, node, message, .. } = error;
+    // Go counts columns from 0.
+    let column = error.column.saturating_sub(1);
     match error.stage {
-        // Go counts bytes from 0, the engine characters from 1.
-        Stage::Execute => format!(
-            "template: {NAME}:{}:{}: executing {NAME:?} at <{}>: {}",
-            error.line,
-            error.column.saturating_sub(1),
-            error.node,
-            error.message
-        ),
-        Stage::Parse => format!("template: {NAME}:{}: {}", error.line, error.message),
+        // Go names no column while it parses.
+        Stage::Parse => format!("template: {NAME}:{line}: {message}"),
+        Stage::Execute => format!("template: {NAME}:{line}:{column}: executing {NAME:?} at <{node}>: {message}"),
     }
 }
 

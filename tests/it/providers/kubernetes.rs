@@ -46,7 +46,10 @@ impl Pair {
     /// An account upstream with these verbs on Secrets, and its token.
     async fn account(&self, name: &str, verbs: &[&str]) -> String {
         create::<ServiceAccount>(&self.up, json!({"metadata": {"name": name}})).await;
-        let rules = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": verbs}]);
+        let rules = match verbs {
+            [] => json!([]),
+            verbs => json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": verbs}]),
+        };
         create::<Role>(&self.up, json!({"metadata": {"name": name}, "rules": rules})).await;
         let subject = json!({"kind": "ServiceAccount", "name": name, "namespace": self.up.name()});
         self.bind(name, subject).await;
