@@ -19,6 +19,7 @@ pub mod request;
 pub mod session;
 pub mod status;
 pub mod steps;
+pub mod sync;
 pub mod upstream;
 pub mod version;
 
@@ -57,6 +58,7 @@ enum Command {
     DistributeToken(distribute_token::DistributeTokenArgs),
     Apply(apply::ApplyArgs),
     Request(request::RequestArgs),
+    Sync(sync::SyncArgs),
     Status(status::StatusArgs),
     Completion(completion::CompletionArgs),
     Version(version::VersionArgs),
@@ -73,6 +75,7 @@ impl Command {
             Self::DistributeToken(_) => "distribute-token",
             Self::Apply(_) => "apply",
             Self::Request(_) => "request",
+            Self::Sync(_) => "sync",
             Self::Status(_) => "status",
             Self::Completion(_) => "completion",
             Self::Version(_) => "version",
@@ -90,6 +93,7 @@ impl Command {
             Self::DistributeToken(a) => a.is_machine(),
             Self::Apply(a) => a.is_machine(),
             Self::Request(a) => a.is_machine(),
+            Self::Sync(a) => a.is_machine(),
             Self::Status(a) => a.is_machine(),
             Self::Version(a) => a.is_machine(),
             Self::Completion(_) | Self::Options(_) => false,
@@ -114,6 +118,7 @@ impl Command {
             Self::DistributeToken(args) => distribute_token::run(session, args).await,
             Self::Apply(args) => apply::run(session, args).await,
             Self::Request(args) => request::run(session, args).await,
+            Self::Sync(args) => sync::run(session, args).await,
             Self::Status(args) => status::run(session, args).await,
             Self::Version(args) => version::run(session, args).await,
             Self::Completion(_) | Self::Options(_) => Ok(ExitCode::Done),

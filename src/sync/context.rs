@@ -22,11 +22,14 @@ use crate::cluster::cache::{Cache, Id};
 use crate::cluster::credentials::Credentials;
 use crate::cluster::rest::Rest;
 use crate::cluster::write::Writer;
+use crate::provider::Shared;
 
 /// See the module. One per cluster.
 pub struct Context {
     /// Name of the kubeconfig context.
     pub cluster: Arc<str>,
+    /// Only this namespace; `None`: all.
+    pub namespace: Option<String>,
     /// Settings of the run.
     pub settings: Arc<Settings>,
     /// Reads.
@@ -35,6 +38,8 @@ pub struct Context {
     pub writer: Writer,
     /// References of stores and generators, read with our own identity.
     pub credentials: Credentials,
+    /// What providers keep between passes.
+    pub shared: Shared,
     /// What is to be done.
     pub queue: Arc<Queue>,
     /// Kubernetes events.

@@ -52,6 +52,13 @@ pub enum SyncEvent {
         /// How long the pass took.
         took: Duration,
     },
+    /// A pass ended well, and yet not everything that was asked for is there.
+    Warning {
+        /// The object.
+        key: Key,
+        /// What is amiss, with the remote name; never a value.
+        message: String,
+    },
     /// Another controller class is responsible.
     NotOurs {
         /// The object.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use jiff::Timestamp;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -16,26 +17,30 @@ use super::KINDS;
 use super::context::{Context, Memory};
 use super::event::{Change, Sink, SyncEvent};
 use super::gate::{Fence, LoopGate};
+use super::guard;
 use super::index::Index;
 use super::kind::{Hub, Kind, Watch};
+use super::leader::{self, Place, Taken};
 use super::pause::Pause;
 use super::queue::{Key, Next, Priority, Queue};
 use super::recorder::Recorder;
 use super::settings::{Mode, Settings};
+use crate::cluster::Cluster;
 use crate::cluster::cache::Health;
 use crate::cluster::credentials::Credentials;
 use crate::cluster::rest::Rest;
 use crate::cluster::watch::follow;
 use crate::cluster::write::Writer;
+use crate::provider::Shared;
 
 /// One cluster to serve.
 pub struct Target {
-    /// Name of the kubeconfig context.
-    pub name: String,
-    /// A client of it.
-    pub client: kube::Client,
-    /// Its URL, for error texts.
-    pub server: String,
+    /// The cluster.
+    pub cluster: Cluster,
+    /// Only this namespace; `None`: all.
+    pub namespace: Option<String>,
+    /// A name of this run that no other has.
+    pub holder: String,
 }
 
 /// What became of one cluster.
@@ -64,7 +69,7 @@ pub async fn run(
     for target in targets {
         let (settings, sink, stop) = (settings.clone(), sink.clone(), stop.child_token());
         clusters.spawn(async move {
-            let name = target.name.clone();
+            let name = target.cluster.context.clone();
             match AssertUnwindSafe(serve(settings, target, sink, stop)).catch_unwind().await {
                 Ok(report) => report,
                 Err(_) => ClusterReport { cluster: name, error: Some("internal error".to_owned()), ..ClusterReport::default() },
@@ -109,7 +114,88 @@ impl Tally {
     }
 }
 
+/// Serves one cluster: takes the Lease, runs the loop, and begins anew when the Lease is lost.
 async fn serve(settings: Arc<Settings>, target: Target, sink: Sink, stop: CancellationToken) -> ClusterReport {
+    let name: Arc<str> = target.cluster.context.as_str().into();
+    let failed = |error: String| ClusterReport { cluster: name.to_string(), error: Some(error), ..ClusterReport::default() };
+    if !settings.shadow && !settings.take_over {
+        let rest = Rest::new(target.cluster.client.clone());
+        let found = tokio::select! {
+            () = stop.cancelled() => None,
+            found = guard::live_operator(&rest, &settings.class, Timestamp::now()) => found,
+        };
+        if let Some(found) = found {
+            return failed(format!("an operator serves class {} here: {found}", settings.class));
+        }
+    }
+    if settings.shadow {
+        return serve_once(settings, &target, sink, stop, Arc::new(Fence::open())).await;
+    }
+    let place = Place::new(target.namespace.as_deref(), &settings.class, &target.holder);
+    loop {
+        let held = match wait_for_lease(&settings, &target, &place, &sink, &stop).await {
+            Ok(held) => held,
+            Err(error) => return failed(error),
+        };
+        let Some((held, asked)) = held else {
+            return serve_once(settings, &target, sink, stop, Arc::new(Fence::open())).await;
+        };
+        let (fence, over, lost) = (Arc::new(Fence::default()), CancellationToken::new(), stop.child_token());
+        let keeping = leader::keep(&target.cluster, held, asked, fence.clone(), &over, &lost);
+        let working = async {
+            let report = serve_once(settings.clone(), &target, sink.clone(), lost.clone(), fence.clone()).await;
+            over.cancel();
+            report
+        };
+        let (report, ()) = tokio::join!(working, keeping);
+        if stop.is_cancelled() || settings.mode != Mode::Watch || report.error.is_some() {
+            return report;
+        }
+        sink(&name, SyncEvent::Note { message: "the Lease is lost; standing by".to_owned() });
+    }
+}
+
+type Lease = Option<(Box<crate::cluster::lease::Held>, (std::time::Instant, std::time::SystemTime))>;
+
+/// Waits for the Lease; `None` where Leases cannot be kept.
+async fn wait_for_lease(
+    settings: &Settings,
+    target: &Target,
+    place: &Place,
+    sink: &Sink,
+    stop: &CancellationToken,
+) -> Result<Lease, String> {
+    let mut said = false;
+    loop {
+        let taken = tokio::select! {
+            () = stop.cancelled() => return Err("stopped before the Lease was free".to_owned()),
+            taken = leader::take(&target.cluster, place, Duration::from_secs(12)) => taken,
+        };
+        match taken {
+            Taken::Held(held, asked) => return Ok(Some((held, asked))),
+            Taken::Impossible(why) => {
+                let message = format!("no Lease keeps other loops away: {why}");
+                sink(&target.cluster.context, SyncEvent::Note { message });
+                return Ok(None);
+            }
+            Taken::Busy(who) if settings.mode != Mode::Watch => return Err(format!("another loop runs here: {who}")),
+            Taken::Busy(who) if !said => {
+                said = true;
+                let message = format!("another loop runs here ({who}); standing by");
+                sink(&target.cluster.context, SyncEvent::Note { message });
+            }
+            Taken::Busy(_) => {}
+        }
+    }
+}
+
+async fn serve_once(
+    settings: Arc<Settings>,
+    target: &Target,
+    sink: Sink,
+    stop: CancellationToken,
+    fence: Arc<Fence>,
+) -> ClusterReport {
     let tally = Arc::new(Mutex::new(Tally::default()));
     let heard = tally.clone();
     let sink: Sink = Arc::new(move |cluster: &str, event: SyncEvent| {
@@ -117,8 +203,7 @@ async fn serve(settings: Arc<Settings>, target: Target, sink: Sink, stop: Cancel
         sink(cluster, event);
     });
     let (tasks, incoming) = mpsc::unbounded_channel();
-    let fence = Arc::new(Fence::open());
-    let cx = Arc::new(build_context(settings, &target, sink, stop, tasks, fence));
+    let cx = Arc::new(build_context(settings, target, sink, stop, tasks, fence));
     let kinds: Arc<HashMap<&'static str, Box<dyn Kind>>> =
         Arc::new(KINDS.iter().map(|make| make()).map(|kind| (kind.name(), kind)).collect());
     let watches = start(&cx, &kinds);
@@ -159,13 +244,15 @@ fn build_context(
     tasks: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
     fence: Arc<Fence>,
 ) -> Context {
-    let cluster: Arc<str> = target.name.as_str().into();
-    let rest = Rest::new(target.client.clone());
+    let cluster: Arc<str> = target.cluster.context.as_str().into();
+    let rest = Rest::new(target.cluster.client.clone());
     let gate = LoopGate::new(cluster.clone(), settings.shadow, sink.clone(), fence);
     Context {
         cluster,
+        namespace: target.namespace.clone(),
         writer: Writer::new(rest.clone(), Arc::new(gate)),
-        credentials: Credentials::new(target.client.clone(), target.server.clone()),
+        credentials: Credentials::new(target.cluster.client.clone(), target.cluster.server.clone()),
+        shared: Shared::default(),
         queue: Arc::new(Queue::new(settings.concurrency)),
         recorder: Recorder::default(),
         external_secrets: Arc::default(),

@@ -30,8 +30,6 @@ pub enum Mode {
 pub struct Settings {
     /// Controller class served; `default` also serves stores that name none.
     pub class: String,
-    /// Only this namespace; `None`: all.
-    pub namespace: Option<String>,
     /// Objects handled at once per cluster.
     pub concurrency: usize,
     /// Whether sources are watched.
@@ -62,7 +60,6 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             class: "default".to_owned(),
-            namespace: None,
             concurrency: 32,
             source_watch: SourceWatch::Auto,
             allow_generic_targets: false,
@@ -74,7 +71,7 @@ impl Default for Settings {
             generator_state: true,
             generator_grace: Duration::from_secs(120),
             pause_file: None,
-            drain: Duration::from_secs(20),
+            drain: Duration::from_secs(4),
         }
     }
 }

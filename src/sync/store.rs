@@ -128,6 +128,7 @@ pub async fn open(cx: &Context, store: &StoreView, namespace: &str) -> Result<Bo
         config,
         retry: retry.as_ref(),
         credentials: &cx.credentials,
+        shared: &cx.shared,
     };
     (entry.open)(request).await
 }
@@ -175,7 +176,7 @@ impl Kind for StoreKind {
     }
 
     fn start(&self, cx: &Arc<Context>, hub: &mut Hub) {
-        let namespace = cx.settings.namespace.as_deref().unwrap_or_default();
+        let namespace = cx.namespace.as_deref().unwrap_or_default();
         if self.kind == SECRET_STORE {
             hub.secret_stores.push(listener(self.kind, &cx.queue));
             let scope = Scope::all(SECRET_STORES.collection(namespace));
@@ -230,7 +231,7 @@ fn tell(cx: &Context, key: &Key, ready: bool, reason: String, message: String) {
 
 async fn reconcile(cx: &Context, store: &StoreView, spec: &SecretStoreSpec, key: &Key) -> Next {
     let period = match spec.revalidation() {
-        Ok(period) => period.and_then(crate::api::GoDuration::to_std).unwrap_or(cx.settings.store_requeue),
+        Ok(period) => period.map(crate::api::GoDuration::to_std).unwrap_or(cx.settings.store_requeue),
         Err(error) => {
             // ESO leaves the condition as it is here; people would otherwise never learn why the store is not used.
             tell(cx, key, false, String::new(), format!("invalid refreshInterval: {error}"));

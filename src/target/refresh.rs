@@ -61,7 +61,7 @@ fn periodic(spec: &ExternalSecretSpec, last: LastSuccess<'_>, current: &str, now
         return Due::No;
     }
     let Some(at) = last.at.filter(|at| last.version == current && *at <= now) else { return Due::Yes };
-    let elapsed = at.checked_add(SignedDuration::from_nanos(interval.nanos())).is_ok_and(|end| end < now);
+    let elapsed = at.checked_add(SignedDuration::from_nanos(interval.as_nanos())).is_ok_and(|end| end < now);
     match elapsed {
         false => Due::No,
         true if windows::allow(spec.sync_windows.as_ref(), now) => Due::Yes,
@@ -78,7 +78,7 @@ pub fn look_again(spec: &ExternalSecretSpec, last: LastSuccess<'_>, now: Timesta
     if !interval.is_positive() {
         return None;
     }
-    let period = Duration::from_nanos(u64::try_from(interval.nanos()).unwrap_or_default());
+    let period = Duration::from_nanos(u64::try_from(interval.as_nanos()).unwrap_or_default());
     let Some(at) = last.at else { return Some(period) };
     let age = Duration::try_from(now.duration_since(at)).unwrap_or_default();
     if age < period {

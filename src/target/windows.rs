@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::api::external_secret::{SyncWindow, SyncWindows};
@@ -22,12 +23,12 @@ pub fn allow(windows: Option<&SyncWindows>, now: Timestamp) -> bool {
 /// Active with P = the first firing strictly after (now − duration − 1 s): P ≤ now ≤ P + duration. The second of slack is
 /// ESO's.
 fn active(window: &SyncWindow, now: Timestamp) -> bool {
-    let duration = SignedDuration::from_nanos(window.duration.nanos());
+    let duration = SignedDuration::from_nanos(window.duration.as_nanos());
     let Ok(schedule) = Schedule::parse(&window.schedule) else { return false };
     let start = duration
         .checked_add(SignedDuration::from_secs(1))
         .and_then(|back| now.checked_sub(back).ok())
-        .and_then(|from| schedule.next_after(from));
+        .and_then(|from| schedule.next(from, &TimeZone::UTC));
     start.is_some_and(|p| p <= now && p.checked_add(duration).is_ok_and(|end| now <= end))
 }
 
@@ -35,10 +36,10 @@ fn active(window: &SyncWindow, now: Timestamp) -> bool {
 pub fn next_change(windows: Option<&SyncWindows>, now: Timestamp) -> Option<Duration> {
     let moments = windows?.windows.iter().filter_map(|window| {
         let schedule = Schedule::parse(&window.schedule).ok()?;
-        let opens = schedule.next_after(now);
-        let duration = SignedDuration::from_nanos(window.duration.nanos());
+        let opens = schedule.next(now, &TimeZone::UTC);
+        let duration = SignedDuration::from_nanos(window.duration.as_nanos());
         let began = now.checked_sub(duration.checked_add(SignedDuration::from_secs(1))?).ok()?;
-        let closes = schedule.next_after(began).and_then(|p| p.checked_add(duration).ok()).filter(|end| *end > now);
+        let closes = schedule.next(began, &TimeZone::UTC).and_then(|p| p.checked_add(duration).ok()).filter(|end| *end > now);
         [opens, closes].into_iter().flatten().min()
     });
     let first = moments.min()?;

@@ -105,6 +105,7 @@ async fn collect(
         let missing = || {
             let text = format!("secret does not exist at provider using spec.dataFrom[{index}]");
             pass.event(Severity::Normal, "MissingProviderSecret", text);
+            pass.warn(format!("dataFrom[{index}] {} does not exist at the provider; left out", named(entry)));
         };
         match one_map(pass, spec, entry, index, &mut clients, generated).await {
             // An entry with nothing but a store repeats the event of a missing one before it (recorded).
@@ -112,6 +113,9 @@ async fn collect(
             Ok(None) => {}
             Ok(Some(map)) => {
                 nothing_before = false;
+                if let Some(name) = entry.find.as_ref().and_then(|f| f.name.as_ref()).filter(|_| map.is_empty()) {
+                    pass.warn(format!("0 remote names matched {}", name.regexp));
+                }
                 all.extend(map);
             }
             Err((_, EntryError::NoSecret(_))) if tolerant => {
@@ -132,6 +136,7 @@ async fn collect(
             Err(EntryError::NoSecret(_)) if tolerant => {
                 let text = format!("secret does not exist at provider using spec.dataFrom[{index}] (key={key})");
                 pass.event(Severity::Normal, "MissingProviderSecret", text);
+                pass.warn(format!("{key:?} does not exist at the provider; {} is left out", entry.secret_key));
             }
             Err(error) => {
                 return Err(whole(pass, error, |e| format!("error processing spec.data[{index}] (key: {key}), err: {e}")));
@@ -139,6 +144,13 @@ async fn collect(
         }
     }
     Ok(all)
+}
+
+/// What an entry asks for, for people.
+fn named(entry: &DataFrom) -> String {
+    let pattern = entry.find.as_ref().and_then(|f| f.name.as_ref()).map(|n| n.regexp.as_str());
+    let key = entry.extract.as_ref().map(|r| r.key.as_str());
+    format!("{:?}", pattern.or(key).unwrap_or_default())
 }
 
 fn whole(pass: &Pass<'_>, error: EntryError, wrap: impl Fn(String) -> String) -> FetchError {

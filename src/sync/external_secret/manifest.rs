@@ -263,7 +263,7 @@ async fn write(
 
 /// Starts the watch of a kind's managed objects, once a cluster.
 fn watch(cx: &Context, manifest: &Manifest, place: &Arc<Collection>) {
-    let path = place.path(cx.settings.namespace.as_deref().unwrap_or_default());
+    let path = place.path(cx.namespace.as_deref().unwrap_or_default());
     let mut watched = cx.generic_targets.watched.lock().unwrap_or_else(PoisonError::into_inner);
     if watched.insert(path.clone(), ()).is_some() {
         return;

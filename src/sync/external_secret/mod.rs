@@ -85,7 +85,7 @@ impl Kind for ExternalSecretKind {
     }
 
     fn start(&self, cx: &Arc<Context>, hub: &mut Hub) {
-        let namespace = cx.settings.namespace.as_deref().unwrap_or_default();
+        let namespace = cx.namespace.as_deref().unwrap_or_default();
         let (queue, index) = (cx.queue.clone(), cx.index.clone());
         hub.external_secrets.push(Box::new(move |(namespace, name), delta| {
             index.move_external_secret(delta.old.as_deref(), delta.new.as_deref());

@@ -59,6 +59,11 @@ impl Pass<'_> {
         self.cx.recorder.record(record);
     }
 
+    /// Tells whoever watches that something is amiss although nothing failed.
+    pub fn warn(&self, message: String) {
+        self.cx.tell(SyncEvent::Warning { key: self.key.clone(), message });
+    }
+
     /// Tells whoever watches of a failure.
     pub fn tell_failed(&self, message: String, retry: Option<Duration>) {
         let took = self.begun.elapsed();
@@ -262,7 +267,7 @@ async fn succeed(pass: &Pass<'_>, spec: &ExternalSecretSpec, mut status: Externa
 
 /// Refreshed so lately that the time need not be written again.
 fn is_recent(written: &Time, now: Timestamp, spec: &ExternalSecretSpec) -> bool {
-    let period = spec.interval().to_std().unwrap_or_default().max(QUIET);
+    let period = spec.interval().to_std().max(QUIET);
     let age = Duration::try_from(now.duration_since(written.0)).unwrap_or(Duration::MAX);
     age < period && written.0 <= now
 }
