@@ -19,6 +19,8 @@ pub mod lang;
 pub mod plan;
 pub mod provider;
 pub mod secret;
+pub mod sync;
+pub mod target;
 pub mod template;
 pub mod ui;
 

@@ -1,8 +1,10 @@
 //! The only room that talks to an API server for us: connections, reads, and the one writer of plan steps.
 
 pub mod apply;
+pub mod cache;
 pub mod credentials;
 pub mod discovery;
+pub mod error;
 pub mod fanout;
 pub mod go_error;
 pub mod http_log;
@@ -11,7 +13,10 @@ pub mod lease;
 pub mod observe;
 pub mod proof;
 pub mod request_error;
+pub mod rest;
 pub mod token;
+pub mod watch;
+pub mod write;
 
 use std::time::Duration;
 

@@ -7,6 +7,7 @@ pub mod convert;
 pub mod decode;
 pub mod extract;
 pub mod null_bytes;
+pub mod pipeline;
 pub mod rewrite;
 pub mod value;
 

@@ -37,6 +37,13 @@ impl SecretValue {
     }
 }
 
+/// For the pure functions that work on any bytes.
+impl AsRef<[u8]> for SecretValue {
+    fn as_ref(&self) -> &[u8] {
+        self.expose()
+    }
+}
+
 impl From<Vec<u8>> for SecretValue {
     fn from(bytes: Vec<u8>) -> Self {
         Self::new(bytes)

@@ -22,7 +22,6 @@ use crate::cluster::cache::{Cache, Id};
 use crate::cluster::credentials::Credentials;
 use crate::cluster::rest::Rest;
 use crate::cluster::write::Writer;
-use crate::provider::Shared;
 
 /// See the module. One per cluster.
 pub struct Context {
@@ -38,8 +37,6 @@ pub struct Context {
     pub writer: Writer,
     /// References of stores and generators, read with our own identity.
     pub credentials: Credentials,
-    /// What providers keep between passes.
-    pub shared: Shared,
     /// What is to be done.
     pub queue: Arc<Queue>,
     /// Kubernetes events.

@@ -31,7 +31,6 @@ use crate::cluster::credentials::Credentials;
 use crate::cluster::rest::Rest;
 use crate::cluster::watch::follow;
 use crate::cluster::write::Writer;
-use crate::provider::Shared;
 
 /// One cluster to serve.
 pub struct Target {
@@ -252,7 +251,6 @@ fn build_context(
         namespace: target.namespace.clone(),
         writer: Writer::new(rest.clone(), Arc::new(gate)),
         credentials: Credentials::new(target.cluster.client.clone(), target.cluster.server.clone()),
-        shared: Shared::default(),
         queue: Arc::new(Queue::new(settings.concurrency)),
         recorder: Recorder::default(),
         external_secrets: Arc::default(),

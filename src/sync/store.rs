@@ -128,7 +128,6 @@ pub async fn open(cx: &Context, store: &StoreView, namespace: &str) -> Result<Bo
         config,
         retry: retry.as_ref(),
         credentials: &cx.credentials,
-        shared: &cx.shared,
     };
     (entry.open)(request).await
 }

@@ -3,23 +3,14 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use zeroize::Zeroizing;
 
 use super::secret::TargetSecret;
 use super::{hash, names};
-use crate::api::external_secret::{CreationPolicy, ExternalSecret, ExternalSecretSpec, TemplateMergePolicy};
+use crate::api::external_secret::{CreationPolicy, ExternalSecret, ExternalSecretSpec};
 use crate::api::{GROUP, V1};
-use crate::secret::SecretData;
-
-/// What the template made; empty where there is none.
-#[derive(Debug, Clone, Default)]
-pub struct Rendered {
-    /// Keys of `data`.
-    pub data: SecretData,
-    /// Labels.
-    pub labels: BTreeMap<String, String>,
-    /// Annotations.
-    pub annotations: BTreeMap<String, String>,
-}
+use crate::secret::{SecretData, SecretValue};
+use crate::template::{ExistingSecret, ManagedKeys, Rendered, SecretMap};
 
 /// Why no Secret can be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -84,7 +75,42 @@ pub fn is_frozen(spec: &ExternalSecretSpec, existing: Option<&TargetSecret>) -> 
     spec.target.immutable && existing.is_some()
 }
 
-/// Builds the Secret, on top of `existing` if there is one. `rendered` is `None` without a template.
+/// What rendering may look at: the existing Secret, without its data where that is replaced anyway.
+pub fn existing_view(spec: &ExternalSecretSpec, secret: &TargetSecret) -> ExistingSecret {
+    let data = if keeps_data(spec) { secret_map(&secret.data) } else { SecretMap::new() };
+    ExistingSecret {
+        secret_type: secret.secret_type.clone(),
+        data,
+        labels: secret.labels.clone(),
+        annotations: secret.annotations.clone(),
+        finalizers: secret.finalizers.clone(),
+        deleting: secret.deleting,
+    }
+}
+
+/// The keys the ExternalSecret `name` wrote before. Labels and annotations are looked up as ESO looks them up.
+pub fn managed_keys(secret: &TargetSecret, name: &str) -> ManagedKeys {
+    let data = secret.managed.get(&names::field_manager(name)).map(|keys| keys.data.clone());
+    let metadata = secret.managed.get(&names::metadata_manager(name));
+    ManagedKeys {
+        data: data.unwrap_or_default(),
+        labels: metadata.map(|keys| keys.labels.clone()).unwrap_or_default(),
+        annotations: metadata.map(|keys| keys.annotations.clone()).unwrap_or_default(),
+    }
+}
+
+/// True where keys of other writers stay.
+pub fn keeps_data(spec: &ExternalSecretSpec) -> bool {
+    matches!(spec.target.creation_policy, CreationPolicy::Merge | CreationPolicy::CreateOrMerge)
+}
+
+/// Data in the form the template room works on.
+pub fn secret_map(data: &SecretData) -> SecretMap {
+    data.iter().map(|(key, value)| (key.clone(), Zeroizing::new(value.expose().to_vec()))).collect()
+}
+
+/// Builds the Secret, on top of `existing` if there is one. `rendered` is what it should hold; `None` keeps its content
+/// (see [`is_frozen`]).
 ///
 /// # Errors
 /// Somebody else owns it.
@@ -92,66 +118,24 @@ pub fn build(
     spec: &ExternalSecretSpec,
     writer: Writer<'_>,
     existing: Option<&TargetSecret>,
-    data: SecretData,
     rendered: Option<Rendered>,
 ) -> Result<TargetSecret, BuildError> {
     let name = target_name(spec, writer.name);
     let mut secret = existing.cloned().unwrap_or_else(|| TargetSecret::new(writer.namespace, name));
     secret.immutable |= spec.target.immutable;
-    if !is_frozen(spec, existing) {
-        fill(&mut secret, spec, writer, data, rendered.unwrap_or_default());
+    if let Some(rendered) = rendered {
+        secret.secret_type = rendered.secret_type;
+        secret.data =
+            rendered.data.into_iter().map(|(key, mut v)| (key, SecretValue::new(std::mem::take(&mut *v)))).collect();
+        secret.labels = rendered.labels;
+        secret.annotations = rendered.annotations;
+        secret.finalizers = rendered.finalizers;
     }
     own(&mut secret, &spec.target.creation_policy, writer)?;
     secret.labels.insert(names::MANAGED_LABEL.to_owned(), "true".to_owned());
     let hash = hash::of_data(&secret.data);
     secret.annotations.insert(names::HASH_ANNOTATION.to_owned(), hash);
     Ok(secret)
-}
-
-fn fill(
-    secret: &mut TargetSecret,
-    spec: &ExternalSecretSpec,
-    writer: Writer<'_>,
-    data: SecretData,
-    rendered: Rendered,
-) {
-    clear_managed(secret, writer.name);
-    if !matches!(spec.target.creation_policy, CreationPolicy::Merge | CreationPolicy::CreateOrMerge) {
-        secret.data.clear();
-    }
-    let Some(template) = &spec.target.template else {
-        secret.labels.extend(writer.labels.cloned().unwrap_or_default());
-        secret.annotations.extend(writer.annotations.cloned().unwrap_or_default());
-        secret.data.extend(data);
-        return;
-    };
-    let raw_kept = template.merge_policy == TemplateMergePolicy::Merge
-        || (template.data.is_empty() && template.template_from.is_empty());
-    if raw_kept {
-        secret.data.extend(data);
-    }
-    if !template.type_.is_empty() {
-        secret.secret_type.clone_from(&template.type_);
-    }
-    if !secret.deleting {
-        let missing: Vec<String> =
-            template.metadata.finalizers.iter().filter(|f| !secret.finalizers.contains(f)).cloned().collect();
-        secret.finalizers.extend(missing);
-    }
-    secret.data.extend(rendered.data);
-    secret.labels.extend(rendered.labels);
-    secret.annotations.extend(rendered.annotations);
-}
-
-/// Takes away what this ExternalSecret wrote before.
-fn clear_managed(secret: &mut TargetSecret, name: &str) {
-    if let Some(keys) = secret.managed.get(&names::field_manager(name)) {
-        secret.data.retain(|k, _| !keys.data.contains(k));
-    }
-    if let Some(keys) = secret.managed.get(&names::metadata_manager(name)) {
-        secret.labels.retain(|k, _| !keys.labels.contains(k));
-        secret.annotations.retain(|k, _| !keys.annotations.contains(k));
-    }
 }
 
 fn own(secret: &mut TargetSecret, policy: &CreationPolicy, writer: Writer<'_>) -> Result<(), BuildError> {

@@ -10,7 +10,6 @@ pub mod managed;
 pub mod manifest;
 pub mod names;
 pub mod refresh;
-pub mod rules;
 pub mod secret;
 pub mod windows;
 

@@ -19,8 +19,7 @@ const PREFIX: &str = "externalsecrets.external-secrets.io/";
 /// The field manager of every write to a target Secret: the name, or its hash where the whole text would be longer than
 /// 63 bytes.
 pub fn field_manager(name: &str) -> String {
-    let plain = format!("{PREFIX}{name}");
-    if plain.len() > LIMIT { hashed(name) } else { plain }
+    hash::field_manager(name)
 }
 
 /// The manager under which ESO looks for labels and annotations to take away: it hashes only if the *name* is longer
@@ -40,7 +39,7 @@ fn hashed(name: &str) -> String {
 
 /// The value of [`OWNER_LABEL`].
 pub fn owner_hash(namespace: &str, name: &str) -> String {
-    hash::of_text(&format!("{namespace}/{name}"))
+    hash::created_by(namespace, name)
 }
 
 #[cfg(test)]

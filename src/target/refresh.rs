@@ -18,7 +18,7 @@ pub fn version(
     annotations: Option<&BTreeMap<String, String>>,
 ) -> String {
     let empty = BTreeMap::new();
-    format!("{generation}-{}", hash::of_metadata(labels.unwrap_or(&empty), annotations.unwrap_or(&empty)))
+    format!("{generation}-{}", hash::of_metadata(annotations.unwrap_or(&empty), labels.unwrap_or(&empty)))
 }
 
 /// What is known about the last success.

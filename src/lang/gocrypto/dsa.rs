@@ -1,7 +1,7 @@
 //! DSA keys, which sprig still makes: 2048-bit modulus, 256-bit subgroup.
 
-use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
 use crypto_bigint::{BoxedUint, Integer as _, NonZero, Odd, RandomMod as _, Resize as _};
+use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
 use crypto_primes::{Flavor, is_prime, random_prime};
 use zeroize::Zeroizing;
 
@@ -17,22 +17,21 @@ pub struct DsaKey {
 }
 
 impl DsaKey {
-    /// Makes parameters and a key.
+    /// Makes parameters and a key, named as in FIPS 186.
     ///
     /// # Errors
     /// When the random source yields no usable numbers.
+    #[expect(clippy::many_single_char_names, reason = "the standard's own names")]
     pub fn generate(random: &mut Random<'_>) -> Result<Self, CryptoError> {
         let failed = || CryptoError::new("crypto/dsa: invalid parameters");
         let mut random = Adapter(random);
         let q: BoxedUint = random_prime(&mut random, Flavor::Any, SUBGROUP_BITS);
-        let q_wide = NonZero::new(q.clone().resize(MODULUS_BITS))
-            .into_option()
-            .ok_or_else(failed)?;
+        let q_wide = NonZero::new(q.clone().resize(MODULUS_BITS)).into_option().ok_or_else(failed)?;
         let one = BoxedUint::one_with_precision(MODULUS_BITS);
         let p = find_modulus(&mut random, &q_wide);
         let parameters = BoxedMontyParams::new(Odd::new(p.clone()).into_option().ok_or_else(failed)?);
         let exponent = p.wrapping_sub(&one).wrapping_div_vartime(&q_wide);
-        let g = (2u64..)
+        let g = (2u64..1000)
             .map(|base| power(&BoxedUint::from(base).resize(MODULUS_BITS), &exponent, &parameters))
             .find(|g| *g != one)
             .ok_or_else(failed)?;
@@ -44,9 +43,7 @@ impl DsaKey {
         };
         let y = power(&g, &x, &parameters);
         let bytes = |number: &BoxedUint| Zeroizing::new(number.to_be_bytes().into_vec());
-        Ok(Self {
-            numbers: [bytes(&p), bytes(&q), bytes(&g), bytes(&y), bytes(&x)],
-        })
+        Ok(Self { numbers: [bytes(&p), bytes(&q), bytes(&g), bytes(&y), bytes(&x)] })
     }
 
     /// Reads the form sprig writes.
@@ -61,9 +58,7 @@ impl DsaKey {
         let mut key = Reader::new(data).nested(tag::SEQUENCE)?;
         key.small()?;
         let mut number = || key.unsigned().map(|bytes| Zeroizing::new(bytes.to_vec()));
-        Some(Self {
-            numbers: [number()?, number()?, number()?, number()?, number()?],
-        })
+        Some(Self { numbers: [number()?, number()?, number()?, number()?, number()?] })
     }
 
     /// Version, p, q, g, y, x, as OpenSSL writes it too.

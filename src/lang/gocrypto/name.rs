@@ -36,11 +36,7 @@ pub(super) fn read(content: &[u8]) -> Option<Vec<Attribute>> {
             let oid = pair.oid()?;
             let value = pair.element()?;
             let text = read_text(value.tag, value.content)?;
-            attributes.push(Attribute {
-                oid: oid.to_vec(),
-                encoded: write_text(&text).to_vec(),
-                text,
-            });
+            attributes.push(Attribute { oid: oid.to_vec(), encoded: write_text(&text).to_vec(), text });
         }
     }
     Some(attributes)
@@ -51,22 +47,15 @@ fn read_text(kind: u8, content: &[u8]) -> Option<String> {
         tag::UTF8 => std::str::from_utf8(content).ok().map(str::to_owned),
         tag::PRINTABLE => {
             let fits = |byte: &u8| byte.is_ascii_alphanumeric() || b" '()+,-./:=?*&".contains(byte);
-            content
-                .iter()
-                .all(fits)
-                .then(|| String::from_utf8_lossy(content).into_owned())
+            content.iter().all(fits).then(|| String::from_utf8_lossy(content).into_owned())
         }
-        tag::IA5 | 0x12 => content
-            .is_ascii()
-            .then(|| String::from_utf8_lossy(content).into_owned()),
+        tag::IA5 | 0x12 => content.is_ascii().then(|| String::from_utf8_lossy(content).into_owned()),
         tag::T61 => Some(content.iter().map(|&byte| char::from(byte)).collect()),
         tag::BMP => {
-            let units: Vec<u16> = content
-                .chunks(2)
-                .map(|pair| (u16::from(pair[0]) << 8) | u16::from(*pair.get(1).unwrap_or(&0)))
-                .collect();
+            let units: Vec<u16> =
+                content.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
             let units = units.strip_suffix(&[0]).unwrap_or(&units);
-            (content.len() % 2 == 0).then(|| String::from_utf16_lossy(units))
+            content.len().is_multiple_of(2).then(|| String::from_utf16_lossy(units))
         }
         _ => None,
     }
@@ -75,11 +64,7 @@ fn read_text(kind: u8, content: &[u8]) -> Option<String> {
 /// Text as Go encodes it: printable if it can be, else UTF-8.
 pub(super) fn write_text(text: &str) -> Encoded {
     let printable = |byte: u8| byte.is_ascii_alphanumeric() || b" '()+,-./:=?".contains(&byte);
-    let kind = if text.bytes().all(printable) {
-        tag::PRINTABLE
-    } else {
-        tag::UTF8
-    };
+    let kind = if text.bytes().all(printable) { tag::PRINTABLE } else { tag::UTF8 };
     der::encode(kind, &[text.as_bytes()])
 }
 
@@ -107,12 +92,7 @@ pub(super) fn print(attributes: &[Attribute]) -> String {
             .map(|attribute| attribute.text.as_str())
             .collect();
         if matches!(number, 3 | 5) {
-            values = values
-                .last()
-                .filter(|value| !value.is_empty())
-                .into_iter()
-                .copied()
-                .collect();
+            values = values.last().filter(|value| !value.is_empty()).into_iter().copied().collect();
         }
         if !values.is_empty() {
             let values: Vec<String> = values.iter().map(|value| format!("{name}={}", escape(value))).collect();
@@ -120,10 +100,17 @@ pub(super) fn print(attributes: &[Attribute]) -> String {
         }
     }
     for attribute in attributes.iter().rev().filter(|attribute| short(attribute).is_none()) {
-        let hex: String = attribute.encoded.iter().map(|byte| format!("{byte:02x}")).collect();
-        parts.push(format!("{}=#{hex}", oid::dotted(&attribute.oid)));
+        let mut part = format!("{}=#", oid::dotted(&attribute.oid));
+        attribute.encoded.iter().for_each(|&byte| push_hex(&mut part, byte));
+        parts.push(part);
     }
     parts.join(",")
+}
+
+fn push_hex(text: &mut String, byte: u8) {
+    for digit in [byte >> 4, byte & 0x0f] {
+        text.extend(char::from_digit(digit.into(), 16));
+    }
 }
 
 fn escape(value: &str) -> String {

@@ -63,7 +63,8 @@ pub(super) fn dotted(oid: &[u8]) -> String {
             let first = (value / 40).min(2);
             text = format!("{first}.{}", value - 40 * first);
         } else {
-            text.push_str(&format!(".{value}"));
+            text.push('.');
+            text.push_str(&value.to_string());
         }
         value = 0;
     }

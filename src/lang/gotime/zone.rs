@@ -13,7 +13,7 @@ static DATABASE: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bu
 pub enum Zone {
     /// UTC.
     Utc,
-    /// Local time, which has UTC's clock and abbreviation but another name.
+    /// Local time: UTC's clock and name, but another identity.
     Local,
     /// An offset that a text gave, with the abbreviation it gave (often empty).
     Fixed {
@@ -43,8 +43,8 @@ impl Zone {
     /// The name of the zone as Go's `Location` prints it.
     pub fn name(&self) -> &str {
         match self {
-            Self::Utc => "UTC",
-            Self::Local => "Local",
+            // Local time has no file of its own in the operator's image, so Go calls it UTC too.
+            Self::Utc | Self::Local => "UTC",
             Self::Fixed { name, .. } => name,
             Self::Place(zone) => zone.iana_name().unwrap_or_default(),
         }

@@ -18,8 +18,8 @@ pub(super) enum NodeKind {
         /// True for plain scalars without a tag.
         plain: bool,
     },
-    /// A reference to another node.
-    Alias(NodeId),
+    /// A reference to another node, and the anchor it names.
+    Alias(NodeId, String),
     /// A sequence.
     List(Vec<NodeId>),
     /// A mapping: key, value, key, value …
@@ -50,10 +50,7 @@ pub(super) fn compose(text: &[u8]) -> Result<Option<Document>, YamlError> {
     let mut parser = Parser::new(if text.is_empty() { b"\n" } else { text });
     let mut builder = Builder::default();
     while !builder.accept(parser.next()?)? {}
-    Ok(builder.root.map(|root| Document {
-        nodes: builder.nodes,
-        root,
-    }))
+    Ok(builder.root.map(|root| Document { nodes: builder.nodes, root }))
 }
 
 #[derive(Default)]
@@ -78,14 +75,9 @@ impl Builder {
                         "yaml: unknown anchor referenced",
                     ));
                 };
-                self.add(None, NodeKind::Alias(target), None)?;
+                self.add(None, NodeKind::Alias(target, anchor), None)?;
             }
-            Event::Scalar {
-                anchor,
-                tag,
-                text,
-                plain,
-            } => {
+            Event::Scalar { anchor, tag, text, plain } => {
                 self.bytes = self.bytes.saturating_add(text.len());
                 if self.bytes > MAX_BYTES {
                     return Err(YamlError::new("yaml: document is too large"));
@@ -109,10 +101,7 @@ impl Builder {
 
     fn add(&mut self, tag: Option<String>, kind: NodeKind, anchor: Option<String>) -> Result<NodeId, YamlError> {
         let id = self.nodes.len();
-        self.nodes.push(Node {
-            tag: tag.filter(|tag| !tag.is_empty()),
-            kind,
-        });
+        self.nodes.push(Node { tag: tag.filter(|tag| !tag.is_empty()), kind });
         if let Some(anchor) = anchor {
             self.anchors.insert(anchor, id);
         }
@@ -120,7 +109,7 @@ impl Builder {
             None => self.root = Some(id),
             Some(&parent) => match &mut self.nodes[parent].kind {
                 NodeKind::List(children) | NodeKind::Map(children) => children.push(id),
-                NodeKind::Scalar { .. } | NodeKind::Alias(_) => {
+                NodeKind::Scalar { .. } | NodeKind::Alias(..) => {
                     return Err(YamlError::new("yaml: unexpected nesting"));
                 }
             },

@@ -6,19 +6,12 @@ use base64::Engine as _;
 
 use super::compose::{Document, Node, NodeId, NodeKind};
 use super::resolve::{BINARY_TAG, MERGE_TAG, STR_TAG, resolve};
+use super::json::go_syntax;
 use super::{MAX_BYTES, MAX_DEPTH, Yaml, YamlError};
 
 /// Turns a document into a value.
 pub(super) fn decode(document: &Document) -> Result<Yaml, YamlError> {
-    Decoder {
-        document,
-        open_aliases: Vec::new(),
-        depth: 0,
-        steps: 0,
-        alias_steps: 0,
-        bytes: 0,
-    }
-    .value(document.root)
+    Decoder { document, open_aliases: Vec::new(), depth: 0, steps: 0, alias_steps: 0, bytes: 0 }.value(document.root)
 }
 
 struct Decoder<'d> {
@@ -35,14 +28,13 @@ impl<'d> Decoder<'d> {
         self.count()?;
         let node = self.node(id);
         match &node.kind {
-            NodeKind::Alias(target) => self.through_alias(id, *target, |decoder, target| decoder.value(target)),
+            NodeKind::Alias(target, name) => {
+                self.through_alias(id, *target, name, Self::value)
+            }
             NodeKind::Scalar { text, plain } => self.scalar(node, text, *plain),
             NodeKind::List(children) => {
                 self.enter()?;
-                let items = children
-                    .iter()
-                    .map(|&child| self.value(child))
-                    .collect::<Result<_, _>>()?;
+                let items = children.iter().map(|&child| self.value(child)).collect::<Result<_, _>>()?;
                 self.depth -= 1;
                 Ok(Yaml::List(items))
             }
@@ -83,10 +75,14 @@ impl<'d> Decoder<'d> {
         &mut self,
         alias: NodeId,
         target: NodeId,
+        name: &str,
         read: impl FnOnce(&mut Self, NodeId) -> Result<T, YamlError>,
     ) -> Result<T, YamlError> {
         if self.open_aliases.contains(&alias) {
-            return Err(YamlError::new("yaml: anchor value contains itself"));
+            return Err(YamlError::with_data(
+                format!("yaml: anchor '{name}' value contains itself"),
+                "yaml: anchor value contains itself",
+            ));
         }
         self.enter()?;
         self.open_aliases.push(alias);
@@ -122,7 +118,10 @@ impl<'d> Decoder<'d> {
             }
             let key = self.value(key)?;
             if matches!(key, Yaml::Map(_) | Yaml::List(_)) {
-                return Err(YamlError::new("yaml: invalid map key"));
+                return Err(YamlError::with_data(
+                    format!("yaml: invalid map key: {}", go_syntax(&key)),
+                    "yaml: invalid map key",
+                ));
             }
             let value = self.value(value)?;
             map.set(key, value);
@@ -134,7 +133,7 @@ impl<'d> Decoder<'d> {
     /// `<<`: the pairs of other maps, written into this one at this place. In a list the first map wins.
     fn merge(&mut self, id: NodeId, map: &mut MapBuilder) -> Result<(), YamlError> {
         match &self.node(id).kind {
-            NodeKind::Map(_) | NodeKind::Alias(_) => self.merge_one(id, map),
+            NodeKind::Map(_) | NodeKind::Alias(..) => self.merge_one(id, map),
             NodeKind::List(children) => children.iter().rev().try_for_each(|&child| self.merge_one(child, map)),
             NodeKind::Scalar { .. } => Err(merge_needs_map()),
         }
@@ -144,8 +143,10 @@ impl<'d> Decoder<'d> {
         self.count()?;
         match &self.node(id).kind {
             NodeKind::Map(children) => self.mapping(children, map),
-            NodeKind::Alias(target) => match &self.node(*target).kind {
-                NodeKind::Map(_) => self.through_alias(id, *target, |decoder, target| decoder.merge_one(target, map)),
+            NodeKind::Alias(target, name) => match &self.node(*target).kind {
+                NodeKind::Map(_) => {
+                    self.through_alias(id, *target, name, |decoder, target| decoder.merge_one(target, map))
+                }
                 _ => Err(merge_needs_map()),
             },
             _ => Err(merge_needs_map()),

@@ -54,11 +54,9 @@ pub enum Target {
 pub fn to_json(yaml: &Yaml, target: Target) -> Result<Json, YamlError> {
     match yaml {
         Yaml::Map(entries) => map_to_json(entries, target),
-        Yaml::List(items) => items
-            .iter()
-            .map(|item| to_json(item, Target::Any))
-            .collect::<Result<_, _>>()
-            .map(Json::List),
+        Yaml::List(items) => {
+            items.iter().map(|item| to_json(item, Target::Any)).collect::<Result<_, _>>().map(Json::List)
+        }
         Yaml::Null => Ok(Json::Null),
         Yaml::Text(text) => Ok(Json::Text(lossy(text))),
         scalar if target == Target::Text => Ok(Json::Text(scalar_text(scalar).into_bytes())),
@@ -68,27 +66,22 @@ pub fn to_json(yaml: &Yaml, target: Target) -> Result<Json, YamlError> {
         #[expect(clippy::cast_precision_loss, reason = "JSON numbers are 64-bit floats in Go too")]
         Yaml::Uint(number) => Ok(Json::Number(*number as f64)),
         Yaml::Float(number) if number.is_finite() => Ok(Json::Number(*number)),
-        Yaml::Float(number) => Err(YamlError::new(format!(
-            "json: unsupported value: {}",
-            format_float64(*number)
-        ))),
+        Yaml::Float(number) => {
+            Err(YamlError::new(format!("json: unsupported value: {}", format_float64(*number))))
+        }
     }
 }
 
 fn map_to_json(entries: &[(Yaml, Yaml)], target: Target) -> Result<Json, YamlError> {
-    let element = if target == Target::TextMap {
-        Target::Text
-    } else {
-        Target::Any
-    };
+    let element = if target == Target::TextMap { Target::Text } else { Target::Any };
     let mut map = BTreeMap::new();
     for (key, value) in entries {
-        map.insert(key_text(key)?, to_json(value, element)?);
+        map.insert(key_text(key, value)?, to_json(value, element)?);
     }
     Ok(Json::Map(map.into_iter().collect()))
 }
 
-fn key_text(key: &Yaml) -> Result<Vec<u8>, YamlError> {
+fn key_text(key: &Yaml, value: &Yaml) -> Result<Vec<u8>, YamlError> {
     match key {
         Yaml::Text(text) => Ok(lossy(text)),
         Yaml::Int(number) => Ok(number.to_string().into_bytes()),
@@ -99,11 +92,68 @@ fn key_text(key: &Yaml) -> Result<Vec<u8>, YamlError> {
             "NaN" => b".nan".to_vec(),
             text => text.as_bytes().to_vec(),
         }),
-        // Go goes on with the key and its value; a value has no place in a message.
-        Yaml::Uint(_) => Err(YamlError::new("unsupported map key of type: uint64")),
-        Yaml::Null | Yaml::List(_) | Yaml::Map(_) => {
-            Err(YamlError::new("unsupported map key of type: %!s(<nil>), key: <nil>"))
+        Yaml::Uint(_) => Err(unsupported_key("uint64", key, value)),
+        Yaml::Null | Yaml::List(_) | Yaml::Map(_) => Err(unsupported_key("%!s(<nil>)", key, value)),
+    }
+}
+
+fn unsupported_key(kind: &str, key: &Yaml, value: &Yaml) -> YamlError {
+    let masked = format!("unsupported map key of type: {kind}");
+    YamlError::with_data(format!("{masked}, key: {}, value: {}", go_syntax(key), go_syntax(value)), masked.clone())
+}
+
+/// A value as Go's `%#v` prints it; only for messages that are shown to nobody who may not see the value.
+pub(super) fn go_syntax(value: &Yaml) -> String {
+    let inner = |value: &Yaml| match value {
+        Yaml::Null => "interface {}(nil)".to_owned(),
+        value => go_syntax(value),
+    };
+    match value {
+        Yaml::Null => "<nil>".to_owned(),
+        Yaml::Bool(value) => value.to_string(),
+        Yaml::Int(number) => number.to_string(),
+        Yaml::Uint(number) => format!("{number:#x}"),
+        Yaml::Float(number) => format_float64(*number),
+        Yaml::Text(text) => go_quoted(text),
+        Yaml::List(items) => {
+            let items: Vec<String> = items.iter().map(inner).collect();
+            format!("[]interface {{}}{{{}}}", items.join(", "))
         }
+        Yaml::Map(entries) => {
+            let mut entries: Vec<String> =
+                entries.iter().map(|(key, value)| format!("{}:{}", inner(key), inner(value))).collect();
+            entries.sort();
+            format!("map[interface {{}}]interface {{}}{{{}}}", entries.join(", "))
+        }
+    }
+}
+
+fn go_quoted(text: &[u8]) -> String {
+    let mut quoted = String::from("\"");
+    for chunk in text.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '"' | '\\' => quoted.extend(['\\', c]),
+                '\n' => quoted.push_str("\\n"),
+                '\t' => quoted.push_str("\\t"),
+                '\r' => quoted.push_str("\\r"),
+                c if c.is_ascii_control() => push_hex(&mut quoted, "\\x", 2, u32::from(c)),
+                c if c.is_control() => push_hex(&mut quoted, "\\u", 4, u32::from(c)),
+                c => quoted.push(c),
+            }
+        }
+        for &byte in chunk.invalid() {
+            push_hex(&mut quoted, "\\x", 2, u32::from(byte));
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn push_hex(text: &mut String, escape: &str, digits: u32, value: u32) {
+    text.push_str(escape);
+    for place in (0..digits).rev() {
+        text.extend(char::from_digit((value >> (4 * place)) & 0x0f, 16));
     }
 }
 

@@ -70,18 +70,12 @@ pub struct YamlError {
 impl YamlError {
     /// A message that repeats nothing of the document.
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            masked: None,
-        }
+        Self { text: text.into(), masked: None }
     }
 
     /// A message that repeats a piece of the document, and the same without that piece.
     pub(crate) fn with_data(text: impl Into<String>, masked: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            masked: Some(masked.into()),
-        }
+        Self { text: text.into(), masked: Some(masked.into()) }
     }
 
     /// The message with a text in front of it.
@@ -138,13 +132,16 @@ pub fn unmarshal_map(text: &[u8]) -> Result<Vec<(Vec<u8>, Json)>, YamlError> {
     }
 }
 
+/// Keys and values of a map of texts, in byte order of the keys.
+pub type TextEntries = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// Reads a document the way `sigs.k8s.io/yaml` does when the target is a map of texts.
 ///
 /// Numbers and booleans become text (`0042` is `34`), null is the empty text.
 ///
 /// # Errors
 /// As [`unmarshal_map`], and when a value is itself a list or a map.
-pub fn unmarshal_text_map(text: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>, YamlError> {
+pub fn unmarshal_text_map(text: &[u8]) -> Result<TextEntries, YamlError> {
     let entries = match read_json(text, Target::TextMap)? {
         Json::Null => return Ok(Vec::new()),
         Json::Map(entries) => entries,

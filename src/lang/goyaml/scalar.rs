@@ -1,6 +1,7 @@
 //! Which style a scalar can be written in, judged by its characters.
 
 /// What the characters of a scalar allow.
+#[expect(clippy::struct_excessive_bools, reason = "four independent answers")]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Analysis {
     /// It holds a line break.
@@ -30,12 +31,7 @@ fn is_blank_or_break(c: Option<&char>) -> bool {
 /// Judges a scalar.
 pub(super) fn analyze(text: &[char]) -> Analysis {
     let (Some(&first), Some(&last)) = (text.first(), text.last()) else {
-        return Analysis {
-            multiline: false,
-            plain: true,
-            single_quoted: true,
-            block: false,
-        };
+        return Analysis { multiline: false, plain: true, single_quoted: true, block: false };
     };
     let special = text.iter().any(|&c| !is_printable(c));
     let breaks = text.iter().any(|&c| is_break(c));

@@ -7,6 +7,7 @@ use super::class;
 use super::generate;
 use super::outcome::Retry;
 use super::pass::Pass;
+use super::sources;
 use crate::api::external_secret::{DataEntry, DataFrom, DeletionPolicy, ExternalSecretSpec, StoreRef};
 use crate::provider::{Provider, ProviderError};
 use crate::secret::{SecretData, SecretValue, pipeline};
@@ -178,7 +179,7 @@ async fn one_map(
         let ask = async {
             let client = client(pass, spec, own, clients).await?;
             let found = bounded(client.find(find)).await.map_err(|e| e.wrap("error getting all secrets"))?;
-            Ok(pipeline::find(found, find, &entry.rewrite).map_err(EntryError::text)?)
+            Ok(pipeline::find(found, find, &entry.rewrite, &mut sources::transform).map_err(EntryError::text)?)
         };
         generated.supersede(index);
         return ask.await.map(Some).map_err(|e| ("find", e));
@@ -187,7 +188,7 @@ async fn one_map(
         let ask = async {
             let client = client(pass, spec, own, clients).await?;
             let found = bounded(client.get_map(reference)).await?;
-            Ok(pipeline::extract(found, reference, &entry.rewrite).map_err(EntryError::text)?)
+            Ok(pipeline::extract(found, reference, &entry.rewrite, &mut sources::transform).map_err(EntryError::text)?)
         };
         generated.supersede(index);
         return ask.await.map(Some).map_err(|e| ("extract", e));
@@ -196,7 +197,7 @@ async fn one_map(
     let made = generated.generate(pass, reference, index).await;
     let part = "sourceRef.generatorRef";
     let made = made.map_err(|e| (part, e))?;
-    let made = pipeline::generated(made, &entry.rewrite).map_err(|e| (part, EntryError::text(e)))?;
+    let made = pipeline::generated(made, &entry.rewrite, &mut sources::transform).map_err(|e| (part, EntryError::text(e)))?;
     Ok(Some(made))
 }
 

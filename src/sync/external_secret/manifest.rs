@@ -212,11 +212,7 @@ async fn make(
     name: &str,
 ) -> Result<Value, String> {
     let writer = Writer::of(&pass.object);
-    let mut object = build::base(spec, writer, existing, name);
-    match &spec.target.template {
-        None => build::put_plain(&mut object, data),
-        Some(template) => sources::render_onto(pass, template, data, &mut object).await?,
-    }
+    let mut object = sources::render_manifest(pass, spec, build::base(spec, existing), data, name).await?;
     build::seal(&mut object, spec, writer, name)?;
     Ok(object)
 }

@@ -226,7 +226,7 @@ async fn create(
     status: &mut ExternalSecretStatus,
     data: SecretData,
 ) -> Result<Change, Outcome> {
-    let desired = make(pass, spec, None, data.clone()).await.map_err(|e| Outcome::failed(WRITE_FAILED, e.text))?;
+    let desired = make(pass, spec, None, &data).await.map_err(|e| Outcome::failed(WRITE_FAILED, e.text))?;
     let (namespace, name) = (pass.object.namespace(), desired.name.as_str());
     let manager = names::field_manager(pass.object.name());
     match pass.cx.writer.create(&SECRETS, namespace, name, desired.to_json(), &manager).await {
@@ -269,7 +269,7 @@ async fn update(
     data: SecretData,
 ) -> Result<Change, Outcome> {
     existing.name.clone_into(&mut status.binding.name);
-    let desired = make(pass, spec, Some(existing), data).await.map_err(|e| mutate_failed(&existing.name, e))?;
+    let desired = make(pass, spec, Some(existing), &data).await.map_err(|e| mutate_failed(&existing.name, e))?;
     match decide::update(existing, desired) {
         Update::Keep => Ok(Change::Unchanged),
         Update::Replace(secret) => {
@@ -328,16 +328,16 @@ async fn make(
     pass: &Pass<'_>,
     spec: &ExternalSecretSpec,
     existing: Option<&TargetSecret>,
-    data: SecretData,
+    data: &SecretData,
 ) -> Result<TargetSecret, MakeError> {
     let rendered = if build::is_frozen(spec, existing) {
+        pass.warn("target.immutable: the existing Secret keeps its content".to_owned());
         None
     } else {
-        let template = |text: String| MakeError { text: format!("could not apply template: {text}"), kind: MakeErrorKind::Template };
-        crate::target::rules::check(&spec.target).map_err(template)?;
-        sources::render(pass, spec, &data).await.map_err(template)?
+        let template = |text| MakeError { text: format!("could not apply template: {text}"), kind: MakeErrorKind::Template };
+        Some(sources::render(pass, spec, existing, data).await.map_err(template)?)
     };
-    build::build(spec, Writer::of(&pass.object), existing, data, rendered).map_err(|error| {
+    build::build(spec, Writer::of(&pass.object), existing, rendered).map_err(|error| {
         let kind = match error {
             BuildError::OtherExternalSecret { .. } => MakeErrorKind::OtherExternalSecret,
             BuildError::OtherController { .. } => MakeErrorKind::OtherController,

@@ -16,29 +16,17 @@ pub struct Failure {
 impl Failure {
     /// A failure whose text says nothing about the data: types, lengths, counts, names.
     pub fn new(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            masked: None,
-            limit: false,
-        }
+        Self { text: text.into(), masked: None, limit: false }
     }
 
     /// A failure whose text repeats a value; `masked` is the same message without it.
     pub fn with_data(text: impl Into<String>, masked: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            masked: Some(masked.into()),
-            limit: false,
-        }
+        Self { text: text.into(), masked: Some(masked.into()), limit: false }
     }
 
     /// A limit of this engine was reached (memory, output, steps, depth). Go has no such text.
     pub fn limit(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            masked: None,
-            limit: true,
-        }
+        Self { text: text.into(), masked: None, limit: true }
     }
 
     /// What Go says when a nil pointer is followed.

@@ -97,9 +97,7 @@ impl Token<'_> {
             Kind::Error => self.message.clone(),
             kind if is_keyword(kind) => format!("<{}>", utf8::lossy(self.text)),
             _ if self.text.len() > 10 => {
-                let end = utf8::chars(self.text)
-                    .nth(10)
-                    .map_or(self.text.len(), |found| found.offset);
+                let end = utf8::chars(self.text).nth(10).map_or(self.text.len(), |found| found.offset);
                 format!("{}...", quote::quoted(&self.text[..end]))
             }
             _ => quote::quoted(self.text),
@@ -160,25 +158,12 @@ impl<'t> Lexer<'t> {
     pub fn new(input: &'t [u8], left: &'t [u8], right: &'t [u8]) -> Self {
         let left = if left.is_empty() { b"{{" } else { left };
         let right = if right.is_empty() { b"}}" } else { right };
-        Self {
-            input,
-            left,
-            right,
-            pos: 0,
-            start: 0,
-            line: 1,
-            paren_depth: 0,
-            inside_action: false,
-        }
+        Self { input, left, right, pos: 0, start: 0, line: 1, paren_depth: 0, inside_action: false }
     }
 
     /// The next token; after the end or an error only `Eof` follows.
     pub fn next_token(&mut self) -> Token<'t> {
-        if self.inside_action {
-            self.lex_action()
-        } else {
-            self.lex_text()
-        }
+        if self.inside_action { self.lex_action() } else { self.lex_text() }
     }
 
     fn rest(&self) -> &'t [u8] {
@@ -187,13 +172,7 @@ impl<'t> Lexer<'t> {
 
     fn emit(&mut self, kind: Kind) -> Token<'t> {
         let text = &self.input[self.start..self.pos];
-        let token = Token {
-            kind,
-            pos: self.start,
-            text,
-            message: String::new(),
-            line: self.line,
-        };
+        let token = Token { kind, pos: self.start, text, message: String::new(), line: self.line };
         self.skip_to_here();
         token
     }
@@ -204,13 +183,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn fail(&mut self, message: impl Into<String>) -> Token<'t> {
-        let token = Token {
-            kind: Kind::Error,
-            pos: self.start,
-            text: b"",
-            message: message.into(),
-            line: self.line,
-        };
+        let token = Token { kind: Kind::Error, pos: self.start, text: b"", message: message.into(), line: self.line };
         self.input = b"";
         self.pos = 0;
         self.start = 0;
@@ -221,21 +194,13 @@ impl<'t> Lexer<'t> {
         loop {
             let Some(found) = find(self.rest(), self.left) else {
                 self.pos = self.input.len();
-                return if self.pos > self.start {
-                    self.emit(Kind::Text)
-                } else {
-                    self.emit(Kind::Eof)
-                };
+                return if self.pos > self.start { self.emit(Kind::Text) } else { self.emit(Kind::Eof) };
             };
             if found > 0 {
                 let delim = self.pos + found;
                 let after = &self.input[delim + self.left.len()..];
                 let text = &self.input[self.start..delim];
-                self.pos = if has_left_trim(after) {
-                    self.start + trim_end(text).len()
-                } else {
-                    delim
-                };
+                self.pos = if has_left_trim(after) { self.start + trim_end(text).len() } else { delim };
                 let token = self.emit(Kind::Text);
                 self.pos = delim;
                 self.skip_to_here();
@@ -269,9 +234,7 @@ impl<'t> Lexer<'t> {
 
     fn lex_comment(&mut self) -> Option<Token<'t>> {
         self.pos += 2;
-        let Some(end) = find(self.rest(), b"*/") else {
-            return Some(self.fail("unclosed comment"));
-        };
+        let Some(end) = find(self.rest(), b"*/") else { return Some(self.fail("unclosed comment")) };
         self.pos += end + 2;
         let Some(trim) = self.at_right_delim() else {
             return Some(self.fail("comment ends before closing delimiter"));
@@ -360,19 +323,12 @@ impl<'t> Lexer<'t> {
                 self.emit(Kind::RightParen)
             }
             ' '..='~' => self.emit(Kind::Char),
-            _ => self.fail(format!(
-                "unrecognized character in action: {}",
-                quote::code_point(c, true)
-            )),
+            _ => self.fail(format!("unrecognized character in action: {}", quote::code_point(c, true))),
         }
     }
 
     fn lex_space(&mut self) -> Token<'t> {
-        let run = self
-            .rest()
-            .iter()
-            .take_while(|&&byte| is_blank(char::from(byte)))
-            .count();
+        let run = self.rest().iter().take_while(|&&byte| is_blank(char::from(byte))).count();
         self.pos += run;
         let last = &self.input[self.pos - 1..];
         if has_right_trim(last) && last[2..].starts_with(self.right) {
@@ -417,7 +373,9 @@ impl<'t> Lexer<'t> {
 
     fn bad_character(&mut self) -> Token<'t> {
         let (c, _) = utf8::decode(self.rest());
-        self.fail(format!("bad character {}", quote::code_point(c, true)))
+        let pos = self.pos;
+        let token = self.fail(format!("bad character {}", quote::code_point(c, true)));
+        Token { pos, ..token }
     }
 
     fn at_terminator(&self) -> bool {
@@ -535,18 +493,12 @@ fn has_right_trim(rest: &[u8]) -> bool {
 }
 
 fn trim_end(text: &[u8]) -> &[u8] {
-    let end = text
-        .iter()
-        .rposition(|&byte| !is_blank(char::from(byte)))
-        .map_or(0, |at| at + 1);
+    let end = text.iter().rposition(|&byte| !is_blank(char::from(byte))).map_or(0, |at| at + 1);
     &text[..end]
 }
 
 fn trim_start(text: &[u8]) -> &[u8] {
-    let start = text
-        .iter()
-        .position(|&byte| !is_blank(char::from(byte)))
-        .unwrap_or(text.len());
+    let start = text.iter().position(|&byte| !is_blank(char::from(byte))).unwrap_or(text.len());
     &text[start..]
 }
 

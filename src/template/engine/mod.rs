@@ -12,8 +12,8 @@ pub mod template;
 pub mod utf8;
 pub mod value;
 
-pub use eval::MissingKey;
 pub use failure::Failure;
 pub use functions::{Env, ParamType, RandomSource, Row};
+pub use eval::MissingKey;
 pub use template::{Error, Options, Stage, Template, root_value};
 pub use value::{Certificate, List, Map, Str, StringList, StringMap, Value};

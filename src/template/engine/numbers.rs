@@ -24,13 +24,8 @@ pub fn parse_uint(text: &[u8], base: u32) -> Result<u64, NumberError> {
         if byte == b'_' && detect {
             continue;
         }
-        let digit = char::from(byte)
-            .to_digit(36)
-            .filter(|&digit| digit < base)
-            .ok_or(NumberError::Syntax)?;
-        let next = value
-            .checked_mul(u64::from(base))
-            .and_then(|v| v.checked_add(u64::from(digit)));
+        let digit = char::from(byte).to_digit(36).filter(|&digit| digit < base).ok_or(NumberError::Syntax)?;
+        let next = value.checked_mul(u64::from(base)).and_then(|v| v.checked_add(u64::from(digit)));
         value = next.ok_or(NumberError::Range)?;
     }
     if text.contains(&b'_') && !underscores_fit(text) {
@@ -75,10 +70,7 @@ pub fn parse_int(text: &[u8], base: u32) -> Result<i64, NumberError> {
 
 /// Underscores must stand between digits, or between the base prefix and a digit.
 fn underscores_fit(text: &[u8]) -> bool {
-    let text = text
-        .strip_prefix(b"-")
-        .or_else(|| text.strip_prefix(b"+"))
-        .unwrap_or(text);
+    let text = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
     let prefixed = text.len() >= 2 && text[0] == b'0' && matches!(text[1] | 0x20, b'b' | b'o' | b'x');
     let hexadecimal = prefixed && text[1] | 0x20 == b'x';
     let (mut last, from) = if prefixed { (b'0', 2) } else { (b'^', 0) };
@@ -133,10 +125,7 @@ fn parse_decimal_float(text: &[u8]) -> Result<f64, NumberError> {
     if !starts || !text.iter().all(allowed) {
         return Err(NumberError::Syntax);
     }
-    std::str::from_utf8(text)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .ok_or(NumberError::Syntax)
+    std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or(NumberError::Syntax)
 }
 
 /// Mantissa digits and the obligatory binary exponent, without the `0x`.
@@ -144,18 +133,11 @@ fn parse_hex_float(text: &[u8]) -> Result<f64, NumberError> {
     let at = text.iter().position(|&byte| byte == b'p').ok_or(NumberError::Syntax)?;
     let exponent_text = std::str::from_utf8(&text[at + 1..]).map_err(|_| NumberError::Syntax)?;
     let digits_only = exponent_text.trim_start_matches(['+', '-']);
-    if digits_only.is_empty()
-        || exponent_text.len() > digits_only.len() + 1
-        || !digits_only.bytes().all(|b| b.is_ascii_digit())
-    {
+    if digits_only.is_empty() || exponent_text.len() > digits_only.len() + 1 || !digits_only.bytes().all(|b| b.is_ascii_digit()) {
         return Err(NumberError::Syntax);
     }
     let magnitude: i64 = digits_only.parse().unwrap_or(100_000).min(100_000);
-    let mut exponent = if exponent_text.starts_with('-') {
-        -magnitude
-    } else {
-        magnitude
-    };
+    let mut exponent = if exponent_text.starts_with('-') { -magnitude } else { magnitude };
     let (mut mantissa, mut seen, mut after_dot) = (0u64, false, false);
     for &byte in &text[..at] {
         if byte == b'.' && !after_dot {
@@ -218,19 +200,11 @@ pub struct Number {
 impl Number {
     /// A character constant.
     pub fn from_char(code: u32) -> Self {
-        Self {
-            int: Some(i64::from(code)),
-            uint: Some(u64::from(code)),
-            float: Some(f64::from(code)),
-            complex: None,
-        }
+        Self { int: Some(i64::from(code)), uint: Some(u64::from(code)), float: Some(f64::from(code)), complex: None }
     }
 
     fn from_complex(real: f64, imaginary: f64) -> Self {
-        let mut number = Self {
-            complex: Some((real, imaginary)),
-            ..Self::default()
-        };
+        let mut number = Self { complex: Some((real, imaginary)), ..Self::default() };
         if imaginary == 0.0 {
             number.set_float(real);
         }
@@ -257,11 +231,7 @@ impl Number {
         {
             return Ok(Self::from_complex(0.0, imaginary));
         }
-        let mut number = Self {
-            int: parse_int(text, 0).ok(),
-            uint: parse_uint(text, 0).ok(),
-            ..Self::default()
-        };
+        let mut number = Self { int: parse_int(text, 0).ok(), uint: parse_uint(text, 0).ok(), ..Self::default() };
         if number.int == Some(0) && number.uint.is_none() {
             number.uint = Some(0);
         }

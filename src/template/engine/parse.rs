@@ -21,6 +21,8 @@ const MAX_BLOCKS: usize = 1000;
 pub struct ParseError {
     /// The line Go names.
     pub line: usize,
+    /// Byte offset of the token at fault.
+    pub pos: usize,
     /// Go's message.
     pub message: String,
 }
@@ -39,13 +41,7 @@ struct Scope<'t> {
 
 impl Scope<'_> {
     fn new() -> Self {
-        let none = || Token {
-            kind: Kind::Eof,
-            pos: 0,
-            text: b"",
-            message: String::new(),
-            line: 0,
-        };
+        let none = || Token { kind: Kind::Eof, pos: 0, text: b"", message: String::new(), line: 0 };
         Self {
             tokens: [none(), none(), none()],
             peeked: 0,
@@ -75,21 +71,9 @@ impl Control {
 }
 
 enum Purpose<'t> {
-    Control {
-        control: Control,
-        pipe: Pipe,
-        mark: usize,
-        first: Option<List>,
-        chained: bool,
-    },
-    Define {
-        name: Vec<u8>,
-        outer: Box<Scope<'t>>,
-    },
-    Block {
-        call: Call,
-        outer: Box<Scope<'t>>,
-    },
+    Control { control: Control, pipe: Pipe, mark: usize, first: Option<List>, chained: bool },
+    Define { name: Vec<u8>, outer: Box<Scope<'t>> },
+    Block { call: Call, outer: Box<Scope<'t>> },
 }
 
 /// A block whose `end` has not come yet, with the nodes found so far.
@@ -207,37 +191,31 @@ impl<'t> Parser<'t> {
     }
 
     fn error(&self, message: impl Into<String>) -> ParseError {
-        ParseError {
-            line: self.scope.tokens[0].line,
-            message: message.into(),
-        }
+        let last = &self.scope.tokens[0];
+        ParseError { line: last.line, pos: last.pos, message: message.into() }
+    }
+
+    fn error_at(&self, token: &Token<'t>, message: impl Into<String>) -> ParseError {
+        ParseError { pos: token.pos, ..self.error(message) }
     }
 
     fn unexpected(&self, token: &Token<'t>, context: &str) -> ParseError {
         if token.kind != Kind::Error {
-            return self.error(format!("unexpected {} in {context}", token.describe()));
+            return self.error_at(token, format!("unexpected {} in {context}", token.describe()));
         }
         let started = self.scope.action_line;
         if started == 0 || started == token.line {
-            return self.error(token.describe());
+            return self.error_at(token, token.describe());
         }
-        let joint = if token.message.ends_with(" action") {
-            " started at"
-        } else {
-            " in action started at"
-        };
-        let mut error = self.error(token.describe());
+        let joint = if token.message.ends_with(" action") { " started at" } else { " in action started at" };
+        let mut error = self.error_at(token, token.describe());
         error.message.push_str(&format!("{joint} {}:{started}", self.name));
         error
     }
 
     fn expect(&mut self, kind: Kind, context: &str) -> Parsed<Token<'t>> {
         let token = self.next_non_space();
-        if token.kind == kind {
-            Ok(token)
-        } else {
-            Err(self.unexpected(&token, context))
-        }
+        if token.kind == kind { Ok(token) } else { Err(self.unexpected(&token, context)) }
     }
 
     // ----- structure
@@ -253,10 +231,7 @@ impl<'t> Parser<'t> {
         if self.open.len() >= MAX_BLOCKS {
             return Err(self.error("max expression depth exceeded"));
         }
-        self.open.push(Open {
-            purpose,
-            list: List::default(),
-        });
+        self.open.push(Open { purpose, list: List::default() });
         Ok(())
     }
 
@@ -329,13 +304,7 @@ impl<'t> Parser<'t> {
         if control == Control::Range {
             self.scope.range_depth += 1;
         }
-        self.push_open(Purpose::Control {
-            control,
-            pipe,
-            mark,
-            first: None,
-            chained,
-        })
+        self.push_open(Purpose::Control { control, pipe, mark, first: None, chained })
     }
 
     fn call(&mut self) -> Parsed<()> {
@@ -347,11 +316,7 @@ impl<'t> Parser<'t> {
             self.backup();
             Some(self.pipeline("template clause", Kind::RightDelim)?)
         };
-        self.append(Node::Template(Call {
-            pos: token.pos,
-            name,
-            pipe,
-        }));
+        self.append(Node::Template(Call { pos: token.pos, name, pipe }));
         Ok(())
     }
 
@@ -359,11 +324,7 @@ impl<'t> Parser<'t> {
         let token = self.next_non_space();
         let name = self.template_name(&token, "block clause")?;
         let pipe = self.pipeline("block clause", Kind::RightDelim)?;
-        let call = Call {
-            pos: token.pos,
-            name,
-            pipe: Some(pipe),
-        };
+        let call = Call { pos: token.pos, name, pipe: Some(pipe) };
         let outer = Box::new(std::mem::replace(&mut self.scope, Scope::new()));
         self.push_open(Purpose::Block { call, outer })
     }
@@ -386,9 +347,7 @@ impl<'t> Parser<'t> {
             self.expect(Kind::RightDelim, "else")?;
         }
         self.scope.action_line = 0;
-        let Some(open) = self.open.last_mut() else {
-            return Err(self.error("unexpected {{else}}"));
-        };
+        let Some(open) = self.open.last_mut() else { return Err(self.error("unexpected {{else}}")) };
         let chain = match &mut open.purpose {
             Purpose::Define { .. } => return Err(self.error("unexpected {{else}} in define clause")),
             Purpose::Block { .. } => {
@@ -416,11 +375,7 @@ impl<'t> Parser<'t> {
     }
 
     fn leave_block_scope(&mut self) {
-        if let Some(Open {
-            purpose: Purpose::Block { outer, .. },
-            ..
-        }) = self.open.pop()
-        {
+        if let Some(Open { purpose: Purpose::Block { outer, .. }, .. }) = self.open.pop() {
             self.scope = *outer;
         }
     }
@@ -442,13 +397,7 @@ impl<'t> Parser<'t> {
                     self.append(Node::Template(call));
                     return Ok(());
                 }
-                Purpose::Control {
-                    control,
-                    pipe,
-                    mark,
-                    first,
-                    chained,
-                } => {
+                Purpose::Control { control, pipe, mark, first, chained } => {
                     self.close(control, pipe, first, list);
                     self.scope.variables.truncate(mark);
                     if !chained {
@@ -479,12 +428,7 @@ impl<'t> Parser<'t> {
 
     fn pipeline(&mut self, context: &str, end: Kind) -> Parsed<Pipe> {
         let pos = self.peek_non_space().pos;
-        let mut pipe = Pipe {
-            pos,
-            assign: false,
-            variables: Vec::new(),
-            commands: Vec::new(),
-        };
+        let mut pipe = Pipe { pos, assign: false, variables: Vec::new(), commands: Vec::new() };
         self.declarations(&mut pipe, context)?;
         loop {
             let token = self.next_non_space();
@@ -533,9 +477,7 @@ impl<'t> Parser<'t> {
                 return Ok(());
             }
             self.next_non_space();
-            pipe.variables.push(Variable {
-                path: vec![Str::constant(variable.text.to_vec())],
-            });
+            pipe.variables.push(Variable { path: vec![Str::constant(variable.text.to_vec())] });
             self.scope.variables.push(variable.text);
             if !comma {
                 pipe.assign = next.kind == Kind::Assign;
@@ -544,10 +486,7 @@ impl<'t> Parser<'t> {
             if context != "range" || pipe.variables.len() >= 2 {
                 return Err(self.error(format!("too many declarations in {context}")));
             }
-            if !matches!(
-                self.peek_non_space().kind,
-                Kind::Variable | Kind::RightDelim | Kind::RightParen
-            ) {
+            if !matches!(self.peek_non_space().kind, Kind::Variable | Kind::RightDelim | Kind::RightParen) {
                 return Err(self.error("range can only initialize variables"));
             }
         }
@@ -569,10 +508,7 @@ impl<'t> Parser<'t> {
     }
 
     fn command(&mut self) -> Parsed<Command> {
-        let mut command = Command {
-            pos: self.peek_non_space().pos,
-            args: Vec::new(),
-        };
+        let mut command = Command { pos: self.peek_non_space().pos, args: Vec::new() };
         loop {
             self.peek_non_space();
             if let Some(operand) = self.operand()? {
@@ -627,7 +563,10 @@ impl<'t> Parser<'t> {
         let kind = match token.kind {
             Kind::Identifier => match table::find(token.text) {
                 Some(callee) => ExprKind::Function(callee),
-                None => return Err(self.error(format!("function {} not defined", quote::quoted(token.text)))),
+                None => {
+                    let text = format!("function {} not defined", quote::quoted(token.text));
+                    return Err(self.error_at(&token, text));
+                }
             },
             Kind::Dot => ExprKind::Dot,
             Kind::Nil => ExprKind::Nil,
@@ -635,7 +574,7 @@ impl<'t> Parser<'t> {
             Kind::Field => ExprKind::Field(vec![Str::constant(token.text[1..].to_vec())]),
             Kind::Bool => ExprKind::Bool(token.text == b"true"),
             Kind::CharConstant | Kind::Complex | Kind::Number => {
-                let number = read_number(&token).map_err(|message| self.error(message))?;
+                let number = read_number(&token).map_err(|message| self.error_at(&token, message))?;
                 ExprKind::Number(Box::new(number), Str::constant(token.text.to_vec()))
             }
             Kind::LeftParen => self.parenthesized()?,
@@ -670,7 +609,7 @@ impl<'t> Parser<'t> {
         if self.scope.variables.contains(&token.text) {
             return Ok(ExprKind::Variable(vec![Str::constant(token.text.to_vec())]));
         }
-        Err(self.error(format!("undefined variable {}", quote::quoted(token.text))))
+        Err(self.error_at(token, format!("undefined variable {}", quote::quoted(token.text))))
     }
 }
 

@@ -27,11 +27,7 @@ pub struct Options {
 impl Default for Options {
     /// What the operator uses: `{{`, `}}`, and an absent key is an error.
     fn default() -> Self {
-        Self {
-            left: String::new(),
-            right: String::new(),
-            missing_key: MissingKey::Error,
-        }
+        Self { left: String::new(), right: String::new(), missing_key: MissingKey::Error }
     }
 }
 
@@ -62,8 +58,10 @@ pub struct Error {
     pub stage: Stage,
     /// The line of the fault, from 1.
     pub line: usize,
-    /// The byte column of the fault, from 0; Go names none while parsing.
-    pub column: Option<usize>,
+    /// The column of the fault, in characters from 1.
+    pub column: usize,
+    /// Byte offset of the fault in the template text.
+    pub offset: usize,
     /// The function that failed, if one did.
     pub function: Option<String>,
     /// The node that failed, as Go prints it; empty while parsing.
@@ -85,11 +83,7 @@ impl Error {
 impl fmt::Display for Error {
     /// Without any value of the data.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}", self.line)?;
-        if let Some(column) = self.column {
-            write!(f, ", column {column}")?;
-        }
-        write!(f, ": {}", self.message)
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.message)
     }
 }
 
@@ -104,10 +98,7 @@ impl std::error::Error for Error {}
 
 /// Fetched data as the root of a run: a `map[string]string`.
 pub fn root_value(data: &BTreeMap<String, Zeroizing<Vec<u8>>>) -> Value {
-    let entries = data
-        .iter()
-        .map(|(key, bytes)| (Str::from(key.as_str()), Str::from(&bytes[..])))
-        .collect();
+    let entries = data.iter().map(|(key, bytes)| (Str::from(key.as_str()), Str::from(&bytes[..]))).collect();
     Value::StrMap(StringMap::new(entries))
 }
 
@@ -128,7 +119,8 @@ impl Template {
             Err(error) => Err(Error {
                 stage: Stage::Parse,
                 line: error.line,
-                column: None,
+                column: column(&text[..error.pos.min(text.len())]),
+                offset: error.pos,
                 function: None,
                 node: String::new(),
                 go_text: format!("template: {}:{}: {}", utf8::lossy(name), error.line, error.message),
@@ -156,26 +148,27 @@ impl Template {
     fn located(&self, error: &ExecError) -> Error {
         let before = &self.text[..error.pos.min(self.text.len())];
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-        let column = before.iter().rev().take_while(|&&byte| byte != b'\n').count();
-        let call = error
-            .function
-            .as_ref()
-            .map(|name| format!("error calling {name}: "))
-            .unwrap_or_default();
+        // Go counts bytes from 0.
+        let go_column = before.iter().rev().take_while(|&&byte| byte != b'\n').count();
+        let call = error.function.as_ref().map(|name| format!("error calling {name}: ")).unwrap_or_default();
         let place = format!("executing {} at <{}>", quote::quoted(&error.running), error.node);
         let name = utf8::lossy(&self.name);
         Error {
             stage: Stage::Execute,
             line,
-            column: Some(column),
+            column: column(before),
+            offset: before.len(),
             function: error.function.clone(),
             node: error.node.clone(),
             message: format!("{call}{}", error.failure.redacted()),
             limit: error.failure.is_limit(),
-            go_text: format!(
-                "template: {name}:{line}:{column}: {place}: {call}{}",
-                error.failure.text()
-            ),
+            go_text: format!("template: {name}:{line}:{go_column}: {place}: {call}{}", error.failure.text()),
         }
     }
+}
+
+/// The column after this text, in characters from 1.
+fn column(before: &[u8]) -> usize {
+    let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    1 + utf8::count(&before[start..])
 }

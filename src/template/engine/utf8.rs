@@ -7,9 +7,7 @@ pub const REPLACEMENT: char = '\u{FFFD}';
 
 /// The first character and its width; `(U+FFFD, 1)` for an invalid byte, `(U+FFFD, 0)` for an empty input.
 pub fn decode(bytes: &[u8]) -> (char, usize) {
-    let Some(&first) = bytes.first() else {
-        return (REPLACEMENT, 0);
-    };
+    let Some(&first) = bytes.first() else { return (REPLACEMENT, 0) };
     if first < 0x80 {
         return (char::from(first), 1);
     }
@@ -75,12 +73,7 @@ impl Iterator for Chars<'_> {
             return None;
         }
         let valid = width > 1 || self.rest[0] < 0x80;
-        let found = Decoded {
-            offset: self.offset,
-            character,
-            width,
-            valid,
-        };
+        let found = Decoded { offset: self.offset, character, width, valid };
         self.rest = &self.rest[width..];
         self.offset += width;
         Some(found)

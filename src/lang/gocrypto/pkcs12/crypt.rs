@@ -35,19 +35,12 @@ pub(super) fn rounds(reader: &mut Reader<'_>) -> Result<u32, CryptoError> {
 /// Reads the parameters of a key derivation, which must be PBKDF2; `scheme` is the word for messages.
 pub(super) fn read_pbkdf2<'d>(kdf: Algorithm<'d>, scheme: &str) -> Result<Pbkdf2<'d>, CryptoError> {
     if kdf.oid != oid::PBKDF2 {
-        return Err(not_implemented(&format!(
-            "{scheme} kdf algorithm {} is not supported",
-            oid::dotted(kdf.oid)
-        )));
+        return Err(not_implemented(&format!("{scheme} kdf algorithm {} is not supported", oid::dotted(kdf.oid))));
     }
-    let mut parameters = Reader::new(kdf.parameters)
-        .nested(tag::SEQUENCE)
-        .ok_or_else(malformed)?;
+    let mut parameters = Reader::new(kdf.parameters).nested(tag::SEQUENCE).ok_or_else(malformed)?;
     let salt = parameters.element().ok_or_else(malformed)?;
     if salt.tag != tag::OCTET_STRING {
-        return Err(not_implemented(&format!(
-            "only octet string salts are supported for {scheme}/pbkdf2"
-        )));
+        return Err(not_implemented(&format!("only octet string salts are supported for {scheme}/pbkdf2")));
     }
     let rounds = rounds(&mut parameters)?;
     let length = match parameters.peek() {
@@ -61,12 +54,7 @@ pub(super) fn read_pbkdf2<'d>(kdf: Algorithm<'d>, scheme: &str) -> Result<Pbkdf2
         hmac_hash(prf.oid)
             .ok_or_else(|| not_implemented(&format!("{scheme} prf {} is not supported", oid::dotted(prf.oid))))?
     };
-    Ok(Pbkdf2 {
-        salt: salt.content,
-        rounds,
-        length,
-        hash,
-    })
+    Ok(Pbkdf2 { salt: salt.content, rounds, length, hash })
 }
 
 /// The hash inside an HMAC algorithm.
@@ -93,28 +81,20 @@ pub(super) fn decrypt(
         oid::SHA_3DES => 24,
         oid::SHA_RC2_128 => 16,
         oid::SHA_RC2_40 => 5,
-        other => {
-            return Err(not_implemented(&format!(
-                "pbe algorithm {} is not supported",
-                oid::dotted(other)
-            )));
-        }
+        other => return Err(not_implemented(&format!("pbe algorithm {} is not supported", oid::dotted(other)))),
     };
-    let mut parameters = Reader::new(algorithm.parameters)
-        .nested(tag::SEQUENCE)
-        .ok_or_else(malformed)?;
+    let mut parameters = Reader::new(algorithm.parameters).nested(tag::SEQUENCE).ok_or_else(malformed)?;
     let salt = parameters.content(tag::OCTET_STRING).ok_or_else(malformed)?;
     let rounds = rounds(&mut parameters)?;
-    let mut derive = |purpose, length| pkcs12(Hash::Sha1, purpose, &password.wide, salt, rounds, length, allowance);
+    let mut derive =
+        |purpose, length| pkcs12(Hash::Sha1, purpose, &password.wide, salt, rounds, length, allowance);
     let (key, iv) = (derive(Purpose::Key, length)?, derive(Purpose::Iv, OLD_BLOCK)?);
     check_length(data, OLD_BLOCK)?;
-    match algorithm.oid {
-        oid::SHA_3DES => unpad(cbc::Decryptor::<des::TdesEde3>::new_from_slices(&key, &iv).ok(), data),
-        _ => {
-            let cipher = rc2::Rc2::new_with_eff_key_len(&key, 8 * length);
-            unpad(cbc::Decryptor::inner_iv_slice_init(cipher, &iv).ok(), data)
-        }
+    if algorithm.oid == oid::SHA_3DES {
+        return unpad(cbc::Decryptor::<des::TdesEde3>::new_from_slices(&key, &iv).ok(), data);
     }
+    let cipher = rc2::Rc2::new_with_eff_key_len(&key, 8 * length);
+    unpad(cbc::Decryptor::inner_iv_slice_init(cipher, &iv).ok(), data)
 }
 
 fn decrypt_pbes2(
@@ -123,21 +103,14 @@ fn decrypt_pbes2(
     password: &Password,
     allowance: &mut Allowance<'_>,
 ) -> Result<Zeroizing<Vec<u8>>, CryptoError> {
-    let mut parameters = Reader::new(algorithm.parameters)
-        .nested(tag::SEQUENCE)
-        .ok_or_else(malformed)?;
+    let mut parameters = Reader::new(algorithm.parameters).nested(tag::SEQUENCE).ok_or_else(malformed)?;
     let kdf = read_pbkdf2(parameters.algorithm().ok_or_else(malformed)?, "pbes2")?;
     let scheme = parameters.algorithm().ok_or_else(malformed)?;
     let length = match scheme.oid {
         oid::AES_128_CBC => 16,
         oid::AES_192_CBC => 24,
         oid::AES_256_CBC => 32,
-        other => {
-            return Err(not_implemented(&format!(
-                "pbes2 algorithm {} is not supported",
-                oid::dotted(other)
-            )));
-        }
+        other => return Err(not_implemented(&format!("pbes2 algorithm {} is not supported", oid::dotted(other)))),
     };
     let key = pbkdf2(kdf.hash, &password.text, kdf.salt, kdf.rounds, length, allowance)?;
     let iv = Reader::new(scheme.parameters).element().ok_or_else(malformed)?.content;
@@ -159,7 +132,7 @@ fn check_length(data: &[u8], block: usize) -> Result<(), CryptoError> {
     if data.is_empty() {
         return Err(CryptoError::new("pkcs12: empty encrypted data"));
     }
-    if data.len() % block != 0 {
+    if !data.len().is_multiple_of(block) {
         return Err(CryptoError::new("pkcs12: input is not a multiple of the block size"));
     }
     Ok(())

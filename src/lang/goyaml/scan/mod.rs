@@ -54,6 +54,9 @@ struct SimpleKey {
     required: bool,
     /// Number of its token, counted from the start of the stream.
     token: usize,
+    /// The token waits until it is known whether it is a key. go-yaml forgets this for an empty `[]` or `{}`,
+    /// so that these two cannot be keys without `?`.
+    waits: bool,
     mark: Mark,
 }
 
@@ -93,23 +96,19 @@ impl<'t> Scanner<'t> {
         while (self.queue.is_empty() || self.head_may_be_key()?) && !self.ended {
             self.fetch()?;
         }
-        self.queue
-            .front()
-            .ok_or_else(|| YamlError::new("yaml: attempted to go past the end of stream"))
+        self.queue.front().ok_or_else(|| YamlError::new("yaml: attempted to go past the end of stream"))
     }
 
     /// The next token.
     pub fn next(&mut self) -> Result<Token, YamlError> {
         self.peek()?;
         self.taken += 1;
-        self.queue
-            .pop_front()
-            .ok_or_else(|| YamlError::new("yaml: attempted to go past the end of stream"))
+        self.queue.pop_front().ok_or_else(|| YamlError::new("yaml: attempted to go past the end of stream"))
     }
 
     /// True while the first waiting token may turn out to be a key.
     fn head_may_be_key(&mut self) -> Result<bool, YamlError> {
-        match self.keys.iter().position(|key| key.possible && key.token == self.taken) {
+        match self.keys.iter().position(|key| key.waits && key.token == self.taken) {
             Some(at) => self.check_key(at),
             None => Ok(false),
         }
@@ -265,12 +264,7 @@ impl<'t> Scanner<'t> {
         let token = self.taken + self.queue.len();
         self.remove_key()?;
         if let Some(key) = self.keys.last_mut() {
-            *key = SimpleKey {
-                possible: true,
-                required,
-                token,
-                mark: self.source.mark,
-            };
+            *key = SimpleKey { possible: true, required, token, waits: true, mark: self.source.mark };
         }
         Ok(())
     }
@@ -282,6 +276,7 @@ impl<'t> Scanner<'t> {
                 Err(self.error(mark, "could not find expected ':'"))
             }
             Some(key) => {
+                key.waits &= !key.possible;
                 key.possible = false;
                 Ok(())
             }
@@ -302,10 +297,18 @@ impl<'t> Scanner<'t> {
         }
         let opening = Token { kind, start: mark };
         match token {
-            Some(number) => self.queue.insert(number - self.taken, opening),
+            Some(number) => self.insert(number, opening),
             None => self.queue.push_back(opening),
         }
         Ok(())
+    }
+
+    /// Puts a token before the one with this number, or at the end when that one is gone already.
+    fn insert(&mut self, number: usize, token: Token) {
+        match number.checked_sub(self.taken) {
+            Some(at) if at < self.queue.len() => self.queue.insert(at, token),
+            _ => self.queue.push_back(token),
+        }
     }
 
     /// Closes all blocks that are further in than a column.
@@ -350,7 +353,8 @@ impl<'t> Scanner<'t> {
 
     fn fetch_flow_start(&mut self, kind: Kind) -> Result<(), YamlError> {
         self.save_key()?;
-        self.keys.push(SimpleKey::default());
+        let token = self.taken + self.queue.len();
+        self.keys.push(SimpleKey { token, ..SimpleKey::default() });
         self.flow_level += 1;
         if self.flow_level > MAX_DEPTH {
             return Err(self.error(self.source.mark, &format!("exceeded max depth of {MAX_DEPTH}")));
@@ -364,7 +368,9 @@ impl<'t> Scanner<'t> {
         self.remove_key()?;
         if self.flow_level > 0 {
             self.flow_level -= 1;
-            self.keys.pop();
+            if let Some(inner) = self.keys.pop() {
+                self.keys.iter_mut().filter(|key| key.token == inner.token).for_each(|key| key.waits = false);
+            }
         }
         self.key_allowed = false;
         self.fetch_indicator(kind);
@@ -410,15 +416,10 @@ impl<'t> Scanner<'t> {
         let last = self.keys.len().saturating_sub(1);
         if self.check_key(last)? {
             let key = self.keys[last];
-            self.queue.insert(
-                key.token - self.taken,
-                Token {
-                    kind: Kind::Key,
-                    start: key.mark,
-                },
-            );
+            self.insert(key.token, Token { kind: Kind::Key, start: key.mark });
             self.roll_indent(key.mark.column, Some(key.token), Kind::BlockMappingStart, key.mark)?;
             self.keys[last].possible = false;
+            self.keys[last].waits = false;
             self.key_allowed = false;
         } else {
             self.open_block(Kind::BlockMappingStart, "mapping values")?;
@@ -435,8 +436,7 @@ impl<'t> Scanner<'t> {
         self.source.skip();
         let name = self.take_word()?;
         let c = self.source.peek(0);
-        if name.is_empty() || !(is_blank_break_or_end(c) || matches!(c, '?' | ':' | ',' | ']' | '}' | '%' | '@' | '`'))
-        {
+        if name.is_empty() || !(is_blank_break_or_end(c) || matches!(c, '?' | ':' | ',' | ']' | '}' | '%' | '@' | '`')) {
             return Err(self.error(start, "did not find expected alphabetic or numeric character"));
         }
         self.push(if alias { Kind::Alias(name) } else { Kind::Anchor(name) }, start);

@@ -35,10 +35,7 @@ impl<'t> Run<'t, '_, '_> {
             if pipe.assign {
                 self.set(&variable.path[0], operand)?;
             } else {
-                self.variables.push(Variable {
-                    name: &variable.path[0],
-                    value: operand,
-                });
+                self.variables.push(Variable { name: &variable.path[0], value: operand });
             }
         }
         Ok(value)
@@ -55,13 +52,7 @@ impl<'t> Run<'t, '_, '_> {
             ExprKind::Chain(base, path) => self.chain(dot, first, base, path, rest, last),
             ExprKind::Function(callee) => {
                 self.at = Some(At::Expr(first));
-                let site = CallSite {
-                    dot,
-                    at: At::Command(command),
-                    args: rest,
-                    last,
-                    receiver: None,
-                };
+                let site = CallSite { dot, at: At::Command(command), args: rest, last, receiver: None };
                 self.invoke(*callee, site).map(Operand::plain)
             }
             ExprKind::Pipe(pipe) => {
@@ -241,13 +232,7 @@ impl<'t> Run<'t, '_, '_> {
             ExprKind::Variable(path) => self.variable_path(dot, expr, path, &[], None)?.value,
             ExprKind::Pipe(pipe) => self.pipeline(dot, pipe)?,
             ExprKind::Function(callee) => {
-                let site = CallSite {
-                    dot,
-                    at: At::Expr(expr),
-                    args: &[],
-                    last: None,
-                    receiver: None,
-                };
+                let site = CallSite { dot, at: At::Expr(expr), args: &[], last: None, receiver: None };
                 self.invoke(*callee, site)?
             }
             ExprKind::Chain(base, path) => self.chain(dot, expr, base, path, &[], None)?.value,
@@ -316,11 +301,7 @@ impl<'t> Run<'t, '_, '_> {
             (_, Value::Nil) => return Err(self.fail_text(format!("invalid value; expected {}", param.name()))),
             _ => {}
         }
-        let found = if matches!(value, Value::NilAny) {
-            "interface {}"
-        } else {
-            value.type_name()
-        };
+        let found = if matches!(value, Value::NilAny) { "interface {}" } else { value.type_name() };
         Err(self.fail_text(format!("wrong type for value; expected {}; got {found}", param.name())))
     }
 }

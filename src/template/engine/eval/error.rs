@@ -43,13 +43,7 @@ impl Run<'_, '_, '_> {
             None => 0,
         };
         let running = self.tree.name.clone();
-        Box::new(ExecError {
-            pos,
-            running,
-            node: utf8::lossy(&node),
-            function: None,
-            failure,
-        })
+        Box::new(ExecError { pos, running, node: utf8::lossy(&node), function: None, failure })
     }
 
     /// An error at the current node, with this text, which holds no data.

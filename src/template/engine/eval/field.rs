@@ -3,10 +3,10 @@
 use super::command::CallSite;
 use super::{At, MissingKey, Operand, Ran, Run};
 use crate::template::engine::ast::{Callee, Expr};
-use crate::template::engine::format::quote;
 use crate::template::engine::functions::{ParamType, Row, methods};
 use crate::template::engine::utf8;
 use crate::template::engine::value::{Str, Value};
+use crate::template::engine::format::quote;
 
 impl<'t> Run<'t, '_, '_> {
     /// `(base).a.b`
@@ -35,26 +35,12 @@ impl<'t> Run<'t, '_, '_> {
         last: Option<Value>,
     ) -> Ran<Operand> {
         let mut receiver = start;
-        let Some((final_name, names)) = path.split_last() else {
-            return Ok(receiver);
-        };
+        let Some((final_name, names)) = path.split_last() else { return Ok(receiver) };
         for name in names {
-            let site = CallSite {
-                dot,
-                at: At::Expr(expr),
-                args: &[],
-                last: None,
-                receiver: None,
-            };
+            let site = CallSite { dot, at: At::Expr(expr), args: &[], last: None, receiver: None };
             receiver = self.field(receiver, name, site)?;
         }
-        let site = CallSite {
-            dot,
-            at: At::Expr(expr),
-            args: rest,
-            last,
-            receiver: None,
-        };
+        let site = CallSite { dot, at: At::Expr(expr), args: rest, last, receiver: None };
         self.field(receiver, final_name, site)
     }
 
@@ -100,11 +86,7 @@ impl<'t> Run<'t, '_, '_> {
             },
             other => match methods::unexported(other, name) {
                 true => {
-                    let text = format!(
-                        "{} is an unexported field of struct type {}",
-                        shown(),
-                        type_of(&receiver)
-                    );
+                    let text = format!("{} is an unexported field of struct type {}", shown(), type_of(&receiver));
                     return Err(self.fail_text(text));
                 }
                 false => None,
@@ -112,11 +94,7 @@ impl<'t> Run<'t, '_, '_> {
         };
         match found {
             Some(found) => Ok(found),
-            None => Err(self.fail_text(format!(
-                "can't evaluate field {} in type {}",
-                shown(),
-                type_of(&receiver)
-            ))),
+            None => Err(self.fail_text(format!("can't evaluate field {} in type {}", shown(), type_of(&receiver)))),
         }
     }
 
@@ -134,9 +112,5 @@ impl<'t> Run<'t, '_, '_> {
 }
 
 fn type_of(receiver: &Operand) -> &'static str {
-    if receiver.boxed {
-        "interface {}"
-    } else {
-        receiver.value.type_name()
-    }
+    if receiver.boxed { "interface {}" } else { receiver.value.type_name() }
 }

@@ -51,11 +51,7 @@ impl Operand {
 
     /// The value with a nil interface turned into no value, as at the end of a pipeline stage.
     fn unboxed(self) -> Value {
-        if matches!(self.value, Value::NilAny) {
-            Value::Nil
-        } else {
-            self.value
-        }
+        if matches!(self.value, Value::NilAny) { Value::Nil } else { self.value }
     }
 }
 
@@ -75,51 +71,23 @@ enum At<'t> {
 
 enum Frame<'t> {
     /// Nodes still to run, with their dot.
-    Nodes {
-        rest: std::slice::Iter<'t, Node>,
-        dot: Operand,
-    },
+    Nodes { rest: std::slice::Iter<'t, Node>, dot: Operand },
     /// The end of `if` and `with`: forget their variables.
     Scope { mark: usize },
     /// A `range` between two rounds.
-    Range {
-        branch: &'t Branch,
-        items: Items,
-        mark: usize,
-        body_mark: usize,
-    },
+    Range { branch: &'t Branch, items: Items, mark: usize, body_mark: usize },
     /// The end of a `template` call: back to the caller.
     Return { tree: &'t Tree, base: usize },
 }
 
 /// What a `range` still has to visit.
 enum Items {
-    Int {
-        next: i64,
-        end: i64,
-        wrap: fn(i64) -> Value,
-    },
-    List {
-        list: super::value::List,
-        next: usize,
-        boxed: bool,
-    },
-    Strings {
-        list: StringList,
-        next: usize,
-    },
-    Ints {
-        list: Rc<[i64]>,
-        next: usize,
-    },
-    Bytes {
-        list: Str,
-        next: usize,
-    },
-    Entries {
-        entries: std::vec::IntoIter<(Str, Value)>,
-        boxed: bool,
-    },
+    Int { next: i64, end: i64, wrap: fn(i64) -> Value },
+    List { list: super::value::List, next: usize, boxed: bool },
+    Strings { list: StringList, next: usize },
+    Ints { list: Rc<[i64]>, next: usize },
+    Bytes { list: Str, next: usize },
+    Entries { entries: std::vec::IntoIter<(Str, Value)>, boxed: bool },
 }
 
 /// One run.
@@ -143,13 +111,7 @@ type Ran<T> = Result<T, Box<ExecError>>;
 
 impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
     /// Prepares a run of `tree`. `root` is the name `$`.
-    pub fn new(
-        trees: &'t [Tree],
-        tree: &'t Tree,
-        root: &'t Str,
-        missing_key: MissingKey,
-        env: &'e mut Env<'r>,
-    ) -> Self {
+    pub fn new(trees: &'t [Tree], tree: &'t Tree, root: &'t Str, missing_key: MissingKey, env: &'e mut Env<'r>) -> Self {
         Self {
             trees,
             tree,
@@ -172,10 +134,7 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
     /// The template failed, or a limit was reached.
     pub fn run(mut self, data: Value) -> Ran<Zeroizing<Vec<u8>>> {
         let dot = Operand::plain(data);
-        self.variables.push(Variable {
-            name: self.root,
-            value: dot.clone(),
-        });
+        self.variables.push(Variable { name: self.root, value: dot.clone() });
         let root = &self.tree.root;
         self.enter(root, dot);
         while let Some(frame) = self.frames.last_mut() {
@@ -209,10 +168,7 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
     }
 
     fn enter(&mut self, list: &'t List, dot: Operand) {
-        self.frames.push(Frame::Nodes {
-            rest: list.0.iter(),
-            dot,
-        });
+        self.frames.push(Frame::Nodes { rest: list.0.iter(), dot });
     }
 
     fn node(&mut self, node: &'t Node, dot: &Operand) -> Ran<()> {
@@ -221,11 +177,7 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
             Node::Text(text) => self.write(text),
             Node::Action(pipe) => {
                 let value = self.pipeline(dot, pipe)?;
-                if pipe.variables.is_empty() {
-                    self.print(&value)
-                } else {
-                    Ok(())
-                }
+                if pipe.variables.is_empty() { self.print(&value) } else { Ok(()) }
             }
             Node::If(branch) | Node::With(branch) => self.condition(node, branch, dot),
             Node::Range(branch) => self.range(branch, dot),
@@ -247,11 +199,7 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
         let value = self.pipeline(dot, &branch.pipe)?;
         self.frames.push(Frame::Scope { mark });
         if is_true(&value) {
-            let dot = if matches!(node, Node::With(_)) {
-                Operand::plain(value)
-            } else {
-                dot.clone()
-            };
+            let dot = if matches!(node, Node::With(_)) { Operand::plain(value) } else { dot.clone() };
             self.enter(&branch.list, dot);
         } else if let Some(otherwise) = &branch.otherwise {
             self.enter(otherwise, dot.clone());
@@ -262,10 +210,7 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
     fn call(&mut self, call: &'t Call, dot: &Operand) -> Ran<()> {
         self.at = Some(At::Call(call));
         let Some(tree) = self.trees.iter().find(|tree| tree.name == call.name) else {
-            return Err(self.fail(Failure::new(format!(
-                "template {} not defined",
-                format::quote::quoted(&call.name)
-            ))));
+            return Err(self.fail(Failure::new(format!("template {} not defined", format::quote::quoted(&call.name)))));
         };
         if self.calls == MAX_CALLS {
             return Err(self.fail(Failure::limit(format!("exceeded maximum template depth ({MAX_CALLS})"))));
@@ -274,18 +219,12 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
             Some(pipe) => self.pipeline(dot, pipe)?,
             None => Value::Nil,
         };
-        self.frames.push(Frame::Return {
-            tree: self.tree,
-            base: self.base,
-        });
+        self.frames.push(Frame::Return { tree: self.tree, base: self.base });
         self.calls += 1;
         self.tree = tree;
         self.base = self.variables.len();
         let dot = Operand::plain(dot);
-        self.variables.push(Variable {
-            name: self.root,
-            value: dot.clone(),
-        });
+        self.variables.push(Variable { name: self.root, value: dot.clone() });
         self.enter(&tree.root, dot);
         Ok(())
     }
@@ -298,12 +237,7 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
         let body_mark = self.variables.len();
         let items = self.items(branch, value)?;
         match items {
-            Some(items) => self.frames.push(Frame::Range {
-                branch,
-                items,
-                mark,
-                body_mark,
-            }),
+            Some(items) => self.frames.push(Frame::Range { branch, items, mark, body_mark }),
             None => {
                 self.frames.push(Frame::Scope { mark });
                 if let Some(otherwise) = &branch.otherwise {
@@ -324,65 +258,35 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
             Value::Weekday(n) => (*n, Value::Weekday),
             Value::Uint8(n) => (i64::from(*n), |n| Value::Uint8(u8::try_from(n).unwrap_or(0))),
             Value::Uint32(n) => (i64::from(*n), |n| Value::Uint32(u32::try_from(n).unwrap_or(0))),
-            Value::Uint64(n) => (i64::try_from(*n).unwrap_or(i64::MAX), |n| {
-                Value::Uint64(u64::try_from(n).unwrap_or(0))
-            }),
+            Value::Uint64(n) => {
+                (i64::try_from(*n).unwrap_or(i64::MAX), |n| Value::Uint64(u64::try_from(n).unwrap_or(0)))
+            }
             _ => return self.collection(value),
         };
         if branch.pipe.variables.len() > 1 {
             return Err(self.value_failure(&value, "can't use ", " to iterate over more than one variable"));
         }
-        Ok((count.0 > 0).then_some(Items::Int {
-            next: 0,
-            end: count.0,
-            wrap: count.1,
-        }))
+        Ok((count.0 > 0).then_some(Items::Int { next: 0, end: count.0, wrap: count.1 }))
     }
 
     fn collection(&mut self, value: Value) -> Ran<Option<Items>> {
         let items = match &value {
             Value::Nil | Value::NilAny => return Ok(None),
             Value::List(list) | Value::Chunks(list) if list.is_empty() => return Ok(None),
-            Value::List(list) => Items::List {
-                list: list.clone(),
-                next: 0,
-                boxed: true,
-            },
-            Value::Chunks(list) => Items::List {
-                list: list.clone(),
-                next: 0,
-                boxed: false,
-            },
+            Value::List(list) => Items::List { list: list.clone(), next: 0, boxed: true },
+            Value::Chunks(list) => Items::List { list: list.clone(), next: 0, boxed: false },
             Value::Strings(list) if list.is_empty() => return Ok(None),
-            Value::Strings(list) => Items::Strings {
-                list: list.clone(),
-                next: 0,
-            },
+            Value::Strings(list) => Items::Strings { list: list.clone(), next: 0 },
             Value::Ints(list) if list.is_empty() => return Ok(None),
-            Value::Ints(list) => Items::Ints {
-                list: list.clone(),
-                next: 0,
-            },
+            Value::Ints(list) => Items::Ints { list: list.clone(), next: 0 },
             Value::Bytes(list) if list.is_empty() => return Ok(None),
-            Value::Bytes(list) => Items::Bytes {
-                list: list.clone(),
-                next: 0,
-            },
+            Value::Bytes(list) => Items::Bytes { list: list.clone(), next: 0 },
             Value::Map(map) if map.is_empty() => return Ok(None),
-            Value::Map(map) => Items::Entries {
-                entries: map.entries().into_iter(),
-                boxed: true,
-            },
+            Value::Map(map) => Items::Entries { entries: map.entries().into_iter(), boxed: true },
             Value::StrMap(map) if map.is_empty() => return Ok(None),
             Value::StrMap(map) => {
-                let entries: Vec<_> = map
-                    .iter()
-                    .map(|(key, text)| (key.clone(), Value::Str(text.clone())))
-                    .collect();
-                Items::Entries {
-                    entries: entries.into_iter(),
-                    boxed: false,
-                }
+                let entries: Vec<_> = map.iter().map(|(key, text)| (key.clone(), Value::Str(text.clone()))).collect();
+                Items::Entries { entries: entries.into_iter(), boxed: false }
             }
             _ => return Err(self.value_failure(&value, "range can't iterate over ", "")),
         };
@@ -390,23 +294,13 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
     }
 
     fn value_failure(&mut self, value: &Value, before: &str, after: &str) -> Box<ExecError> {
-        let shown = format::sprint(value)
-            .map(|text| super::utf8::lossy(&text))
-            .unwrap_or_default();
+        let shown = format::sprint(value).map(|text| super::utf8::lossy(&text)).unwrap_or_default();
         let masked = format!("{before}a value of type {}{after}", value.type_name());
         self.fail(Failure::with_data(format!("{before}{shown}{after}"), masked))
     }
 
     fn next_round(&mut self) -> Ran<()> {
-        let Some(Frame::Range {
-            branch,
-            items,
-            body_mark,
-            ..
-        }) = self.frames.last_mut()
-        else {
-            return Ok(());
-        };
+        let Some(Frame::Range { branch, items, body_mark, .. }) = self.frames.last_mut() else { return Ok(()) };
         let (branch, body_mark) = (*branch, *body_mark);
         let Some((index, element)) = items.next() else {
             self.end_range();
@@ -437,11 +331,7 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
 
     /// Drops the frames inside the innermost `range`.
     fn unwind(&mut self) {
-        while self
-            .frames
-            .last()
-            .is_some_and(|frame| !matches!(frame, Frame::Range { .. }))
-        {
+        while self.frames.last().is_some_and(|frame| !matches!(frame, Frame::Range { .. })) {
             self.frames.pop();
         }
     }
@@ -455,22 +345,14 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
     // ----- variables, output, budget
 
     fn variable(&mut self, name: &Str) -> Ran<Operand> {
-        match self.variables[self.base..]
-            .iter()
-            .rev()
-            .find(|variable| variable.name == name)
-        {
+        match self.variables[self.base..].iter().rev().find(|variable| variable.name == name) {
             Some(variable) => Ok(variable.value.clone()),
             None => Err(self.undefined(name)),
         }
     }
 
     fn set(&mut self, name: &Str, value: Operand) -> Ran<()> {
-        match self.variables[self.base..]
-            .iter_mut()
-            .rev()
-            .find(|variable| variable.name == name)
-        {
+        match self.variables[self.base..].iter_mut().rev().find(|variable| variable.name == name) {
             Some(variable) => variable.value = value,
             None => return Err(self.undefined(name)),
         }
@@ -478,10 +360,7 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
     }
 
     fn undefined(&mut self, name: &Str) -> Box<ExecError> {
-        self.fail(Failure::new(format!(
-            "undefined variable: {}",
-            super::utf8::lossy(name)
-        )))
+        self.fail(Failure::new(format!("undefined variable: {}", super::utf8::lossy(name))))
     }
 
     fn spend(&mut self, steps: u64) -> Ran<()> {
@@ -493,10 +372,7 @@ impl<'t, 'e, 'r> Run<'t, 'e, 'r> {
 
     fn write(&mut self, text: &[u8]) -> Ran<()> {
         if self.out.len() + text.len() > MAX_OUTPUT {
-            return Err(self.fail(Failure::limit(format!(
-                "output is larger than {} MiB",
-                MAX_OUTPUT >> 20
-            ))));
+            return Err(self.fail(Failure::limit(format!("output is larger than {} MiB", MAX_OUTPUT >> 20))));
         }
         self.spend(text.len() as u64 / 64)?;
         grow_wiped(&mut self.out, text.len());
@@ -542,11 +418,7 @@ impl Items {
             }
             Self::List { list, next, boxed } => {
                 let element = list.get(*next)?.clone();
-                let element = if *boxed {
-                    Operand::boxed(element)
-                } else {
-                    Operand::plain(element)
-                };
+                let element = if *boxed { Operand::boxed(element) } else { Operand::plain(element) };
                 Some((index(next), element))
             }
             Self::Strings { list, next } => {
@@ -563,11 +435,7 @@ impl Items {
             }
             Self::Entries { entries, boxed } => {
                 let (key, value) = entries.next()?;
-                let value = if *boxed {
-                    Operand::boxed(value)
-                } else {
-                    Operand::plain(value)
-                };
+                let value = if *boxed { Operand::boxed(value) } else { Operand::plain(value) };
                 Some((Operand::plain(Value::Str(key)), value))
             }
         }

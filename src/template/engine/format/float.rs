@@ -23,12 +23,7 @@ pub fn format_float(value: f64, verb: u8, precision: Option<usize>) -> Vec<u8> {
         b'x' | b'X' => write_hex(&mut out, magnitude, precision, verb),
         b'e' | b'E' => {
             let digits = Digits::of(magnitude, precision.map(|p| p + 1));
-            write_exponent(
-                &mut out,
-                &digits,
-                precision.unwrap_or(digits.count().saturating_sub(1)),
-                verb,
-            );
+            write_exponent(&mut out, &digits, precision.unwrap_or(digits.count().saturating_sub(1)), verb);
         }
         b'f' => write_fixed(&mut out, magnitude, precision),
         _ => write_general(&mut out, magnitude, precision, verb),
@@ -59,11 +54,7 @@ impl Digits {
         while digits.last() == Some(&b'0') {
             digits.pop();
         }
-        let point = if digits.is_empty() {
-            0
-        } else {
-            exponent.parse().unwrap_or(0) + 1
-        };
+        let point = if digits.is_empty() { 0 } else { exponent.parse().unwrap_or(0) + 1 };
         Self { digits, point }
     }
 
@@ -135,11 +126,7 @@ fn split(magnitude: f64) -> (u64, i32) {
     let bits = magnitude.to_bits();
     let fraction = bits & ((1 << 52) - 1);
     let exponent = i32::try_from(bits >> 52 & 0x7ff).unwrap_or(0);
-    if exponent == 0 {
-        (fraction, -1074)
-    } else {
-        (fraction | 1 << 52, exponent - 1075)
-    }
+    if exponent == 0 { (fraction, -1074) } else { (fraction | 1 << 52, exponent - 1075) }
 }
 
 fn write_binary(out: &mut Vec<u8>, magnitude: f64) {
@@ -178,10 +165,6 @@ fn write_hex(out: &mut Vec<u8>, magnitude: f64, precision: Option<usize>, verb: 
     };
     let point = if shown.is_empty() { "" } else { "." };
     let sign = if exponent < 0 { '-' } else { '+' };
-    let text = format!(
-        "0x{}{point}{shown}p{sign}{:02}",
-        mantissa >> 52,
-        exponent.unsigned_abs()
-    );
+    let text = format!("0x{}{point}{shown}p{sign}{:02}", mantissa >> 52, exponent.unsigned_abs());
     out.extend_from_slice(if verb == b'X' { text.to_ascii_uppercase() } else { text }.as_bytes());
 }

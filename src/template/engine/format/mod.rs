@@ -107,11 +107,7 @@ fn with_point(body: Vec<u8>, verb: u8, precision: Option<usize>) -> Vec<u8> {
         b'g' | b'G' | b'x' => precision.unwrap_or(6),
         _ => 0,
     };
-    let significant = mantissa
-        .iter()
-        .filter(|&&byte| byte != b'.')
-        .skip_while(|&&byte| byte == b'0')
-        .count();
+    let significant = mantissa.iter().filter(|&&byte| byte != b'.').skip_while(|&&byte| byte == b'0').count();
     wanted = wanted.saturating_sub(significant);
     let mut out = mantissa.to_vec();
     if !out.contains(&b'.') {

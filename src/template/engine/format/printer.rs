@@ -49,21 +49,14 @@ impl Printer {
 
     pub fn write(&mut self, bytes: &[u8]) {
         if self.out.len() + bytes.len() > MAX_TEXT {
-            self.trouble = Some(Failure::limit(format!(
-                "printed value is larger than {} MiB",
-                MAX_TEXT >> 20
-            )));
+            self.trouble = Some(Failure::limit(format!("printed value is larger than {} MiB", MAX_TEXT >> 20)));
         } else if self.trouble.is_none() {
             self.out.extend_from_slice(bytes);
         }
     }
 
     fn write_padding(&mut self, count: usize) {
-        let byte = if self.flags.zero && !self.flags.minus {
-            b"0"
-        } else {
-            b" "
-        };
+        let byte = if self.flags.zero && !self.flags.minus { b"0" } else { b" " };
         if self.out.len() + count > MAX_TEXT {
             self.write(&vec![byte[0]; MAX_TEXT + 1]);
         } else if self.trouble.is_none() {
@@ -72,10 +65,7 @@ impl Printer {
     }
 
     fn pad(&mut self, text: &[u8]) {
-        let padding = self
-            .flags
-            .width
-            .map_or(0, |width| width.saturating_sub(utf8::count(text)));
+        let padding = self.flags.width.map_or(0, |width| width.saturating_sub(utf8::count(text)));
         if padding > 0 && !self.flags.minus {
             self.write_padding(padding);
         }
@@ -110,9 +100,7 @@ impl Printer {
     /// Prints a value; `depth` counts the lists and maps around it.
     pub fn print(&mut self, value: &Value, verb: char, depth: usize) {
         if depth > MAX_DEPTH {
-            self.trouble = Some(Failure::limit(format!(
-                "value is nested more than {MAX_DEPTH} levels deep"
-            )));
+            self.trouble = Some(Failure::limit(format!("value is nested more than {MAX_DEPTH} levels deep")));
         }
         if self.trouble.is_some() {
             return;
@@ -137,11 +125,7 @@ impl Printer {
 
     fn nil(&mut self, verb: char, depth: usize, value: &Value) {
         if depth > 0 {
-            self.write(if self.flags.sharp_v {
-                b"interface {}(nil)"
-            } else {
-                b"<nil>"
-            });
+            self.write(if self.flags.sharp_v { b"interface {}(nil)" } else { b"<nil>" });
         } else if verb == 'v' {
             self.pad(b"<nil>");
         } else {
@@ -167,10 +151,7 @@ impl Printer {
             }
             Value::Bytes(bytes) => self.bytes(bytes, verb, value, depth),
             Value::Certificate(certificate) => {
-                let fields = [
-                    ("Cert", Value::Str(certificate.cert.clone())),
-                    ("Key", Value::Str(certificate.key.clone())),
-                ];
+                let fields = [("Cert", Value::Str(certificate.cert.clone())), ("Key", Value::Str(certificate.key.clone()))];
                 self.structure(value.type_name(), &fields, verb, depth);
             }
             Value::Map(_) | Value::StrMap(_) => self.map(value, verb, depth),
@@ -207,10 +188,7 @@ impl Printer {
     fn map(&mut self, value: &Value, verb: char, depth: usize) {
         let (entries, is_nil) = match value {
             Value::Map(map) => (map.entries(), map.is_nil()),
-            Value::StrMap(map) => (
-                map.iter().map(|(k, v)| (k.clone(), Value::Str(v.clone()))).collect(),
-                false,
-            ),
+            Value::StrMap(map) => (map.iter().map(|(k, v)| (k.clone(), Value::Str(v.clone()))).collect(), false),
             _ => (Vec::new(), false),
         };
         if self.flags.sharp_v {
@@ -290,11 +268,7 @@ impl Printer {
             shown.extend_from_slice(text);
             shown.push(b'`');
         } else {
-            let plain = if self.flags.plus {
-                quote::Plain::Ascii
-            } else {
-                quote::Plain::Printable
-            };
+            let plain = if self.flags.plus { quote::Plain::Ascii } else { quote::Plain::Printable };
             quote::quote_into(&mut shown, text, '"', plain);
         }
         self.pad(&shown);
@@ -333,9 +307,7 @@ impl Printer {
             'o' | 'O' => format!("{magnitude:o}"),
             'x' => format!("{magnitude:x}"),
             'X' => format!("{magnitude:X}"),
-            'c' | 'q' | 'U' => {
-                return self.code_point(if negative { magnitude.wrapping_neg() } else { magnitude }, verb);
-            }
+            'c' | 'q' | 'U' => return self.code_point(if negative { magnitude.wrapping_neg() } else { magnitude }, verb),
             _ => return self.bad_verb(verb, value),
         };
         let prefix = match verb {
@@ -384,19 +356,12 @@ impl Printer {
     }
 
     fn code_point(&mut self, code: u64, verb: char) {
-        let character = u32::try_from(code)
-            .ok()
-            .and_then(char::from_u32)
-            .unwrap_or(utf8::REPLACEMENT);
+        let character = u32::try_from(code).ok().and_then(char::from_u32).unwrap_or(utf8::REPLACEMENT);
         let mut shown = Vec::new();
         match verb {
             'c' => utf8::push(&mut shown, character),
             'q' => {
-                let plain = if self.flags.plus {
-                    quote::Plain::Ascii
-                } else {
-                    quote::Plain::Printable
-                };
+                let plain = if self.flags.plus { quote::Plain::Ascii } else { quote::Plain::Printable };
                 quote::quote_char(&mut shown, character, plain);
             }
             _ => {
@@ -433,11 +398,7 @@ impl Printer {
             Some((&sign @ (b'-' | b'+'), body)) => (sign, body.to_vec()),
             _ => (b'+', text),
         };
-        let sign = if flags.space && sign == b'+' && !flags.plus {
-            b' '
-        } else {
-            sign
-        };
+        let sign = if flags.space && sign == b'+' && !flags.plus { b' ' } else { sign };
         let show_sign = flags.plus || sign != b'+';
         if body[0] == b'I' || body[0] == b'N' {
             let mut shown = body.clone();
@@ -446,11 +407,7 @@ impl Printer {
             }
             return self.pad_blank(&shown);
         }
-        let body = if flags.sharp && verb != b'b' {
-            super::with_point(body, verb, precision)
-        } else {
-            body
-        };
+        let body = if flags.sharp && verb != b'b' { super::with_point(body, verb, precision) } else { body };
         let width = flags.width.unwrap_or(0);
         if show_sign && flags.zero && !flags.minus && width > body.len() + 1 {
             self.write(&[sign]);

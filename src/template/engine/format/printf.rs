@@ -13,15 +13,7 @@ const MAX_NUMBER: i64 = 1_000_000;
 /// # Errors
 /// The text is too long, or a value nested too deeply.
 pub fn sprintf(format: &[u8], values: &[Value]) -> Result<Vec<u8>, Failure> {
-    let mut reader = Reader {
-        format,
-        at: 0,
-        values,
-        next: 0,
-        reordered: false,
-        good: true,
-        printer: Printer::default(),
-    };
+    let mut reader = Reader { format, at: 0, values, next: 0, reordered: false, good: true, printer: Printer::default() };
     reader.run();
     reader.printer.finish()
 }

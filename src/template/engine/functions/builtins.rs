@@ -17,31 +17,17 @@ pub const ROWS: &[Row] = &[
     Row::variadic("index", &[P::Reflect], P::Reflect, index),
     Row::new("len", &[P::Reflect], len),
     Row::variadic("print", &[], P::Any, |_, args| format::sprint_all(args).map(Value::str)),
-    Row::variadic("println", &[], P::Any, |_, args| {
-        format::sprint_line(args).map(Value::str)
-    }),
+    Row::variadic("println", &[], P::Any, |_, args| format::sprint_line(args).map(Value::str)),
     Row::variadic("printf", &[P::String], P::Any, printf),
     Row::variadic("html", &[], P::Any, html),
     Row::variadic("js", &[], P::Any, js),
     Row::variadic("urlquery", &[], P::Any, urlquery),
-    Row::variadic("eq", &[P::Reflect], P::Reflect, |_, args| {
-        compare::eq(args).map(Value::Bool)
-    }),
-    Row::new("ne", &[P::Reflect, P::Reflect], |_, args| {
-        compare::eq(args).map(|equal| Value::Bool(!equal))
-    }),
-    Row::new("lt", &[P::Reflect, P::Reflect], |_, args| {
-        compare::lt(args).map(Value::Bool)
-    }),
-    Row::new("le", &[P::Reflect, P::Reflect], |_, args| {
-        compare::le(args).map(Value::Bool)
-    }),
-    Row::new("gt", &[P::Reflect, P::Reflect], |_, args| {
-        compare::le(args).map(|le| Value::Bool(!le))
-    }),
-    Row::new("ge", &[P::Reflect, P::Reflect], |_, args| {
-        compare::lt(args).map(|lt| Value::Bool(!lt))
-    }),
+    Row::variadic("eq", &[P::Reflect], P::Reflect, |_, args| compare::eq(args).map(Value::Bool)),
+    Row::new("ne", &[P::Reflect, P::Reflect], |_, args| compare::eq(args).map(|equal| Value::Bool(!equal))),
+    Row::new("lt", &[P::Reflect, P::Reflect], |_, args| compare::lt(args).map(Value::Bool)),
+    Row::new("le", &[P::Reflect, P::Reflect], |_, args| compare::le(args).map(Value::Bool)),
+    Row::new("gt", &[P::Reflect, P::Reflect], |_, args| compare::le(args).map(|le| Value::Bool(!le))),
+    Row::new("ge", &[P::Reflect, P::Reflect], |_, args| compare::lt(args).map(|lt| Value::Bool(!lt))),
 ];
 
 fn printf(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
@@ -85,19 +71,12 @@ fn index_once(item: &Value, key: &Value) -> Result<Value, Failure> {
         Value::Strings(list) => list.get(position(key, list.len())?).map(Value::Str),
         Value::Ints(list) => list.get(position(key, list.len())?).map(|n| Value::Int(*n)),
         Value::Map(map) => Some(map.get(text_key(key)?).unwrap_or(Value::NilAny)),
-        Value::StrMap(map) => Some(
-            map.get(text_key(key)?)
-                .map_or_else(|| Value::str(""), |text| Value::Str(text.clone())),
-        ),
+        Value::StrMap(map) => Some(map.get(text_key(key)?).map_or_else(|| Value::str(""), |text| Value::Str(text.clone()))),
         Value::Semver(_) => return Err(Failure::new("can't index item of type semver.Version")),
         Value::Location(_) => return Err(Failure::new("can't index item of type time.Location")),
         other => return Err(Failure::new(format!("can't index item of type {}", other.type_name()))),
     };
-    let kind = if matches!(item, Value::Str(_)) {
-        "string"
-    } else {
-        "slice"
-    };
+    let kind = if matches!(item, Value::Str(_)) { "string" } else { "slice" };
     match element {
         Some(Value::Nil) => Ok(Value::NilAny),
         Some(element) => Ok(element),
@@ -113,19 +92,11 @@ fn position(key: &Value, length: usize) -> Result<usize, Failure> {
         Value::Uint32(n) => i64::from(*n),
         Value::Uint64(n) => n.cast_signed(),
         Value::Nil | Value::NilAny => return Err(Failure::new("cannot index slice/array with nil")),
-        other => {
-            return Err(Failure::new(format!(
-                "cannot index slice/array with type {}",
-                other.type_name()
-            )));
-        }
+        other => return Err(Failure::new(format!("cannot index slice/array with type {}", other.type_name()))),
     };
     match usize::try_from(at) {
         Ok(at) if at <= length => Ok(at),
-        _ => Err(Failure::with_data(
-            format!("index out of range: {at}"),
-            "index out of range",
-        )),
+        _ => Err(Failure::with_data(format!("index out of range: {at}"), "index out of range")),
     }
 }
 
@@ -133,10 +104,7 @@ fn text_key(key: &Value) -> Result<&[u8], Failure> {
     match key {
         Value::Str(text) => Ok(text),
         Value::Nil | Value::NilAny => Err(Failure::new("value is nil; should be of type string")),
-        other => Err(Failure::new(format!(
-            "value has type {}; should be string",
-            other.type_name()
-        ))),
+        other => Err(Failure::new(format!("value has type {}; should be string", other.type_name()))),
     }
 }
 
@@ -145,16 +113,8 @@ fn joined(args: &[Value]) -> Result<Vec<u8>, Failure> {
     if let [Value::Str(text)] = args {
         return Ok(text.to_vec());
     }
-    let shown: Vec<Value> = args
-        .iter()
-        .map(|value| {
-            if value.is_nil() {
-                Value::str("<no value>")
-            } else {
-                value.clone()
-            }
-        })
-        .collect();
+    let shown: Vec<Value> =
+        args.iter().map(|value| if value.is_nil() { Value::str("<no value>") } else { value.clone() }).collect();
     format::sprint_all(&shown)
 }
 
@@ -187,9 +147,7 @@ fn js(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
                 out.push(b'\\');
                 utf8::push(&mut out, c);
             }
-            '<' | '>' | '&' | '=' | '\0'..='\u{1f}' => {
-                out.extend_from_slice(format!("\\u{:04X}", u32::from(c)).as_bytes())
-            }
+            '<' | '>' | '&' | '=' | '\0'..='\u{1f}' => out.extend_from_slice(format!("\\u{:04X}", u32::from(c)).as_bytes()),
             _ if c.is_ascii() => out.push(text[found.offset]),
             // Go copies the bytes as they are, broken ones included.
             _ if utf8::is_print(c) => out.extend_from_slice(&text[found.offset..found.offset + found.width]),

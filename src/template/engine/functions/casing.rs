@@ -7,15 +7,9 @@ use crate::template::engine::value::Value;
 
 /// The functions of this family.
 pub const ROWS: &[Row] = &[
-    Row::new("snakecase", &[P::String], |_, args| {
-        Ok(Value::str(separated(arg::bytes(args, 0), '_')))
-    }),
-    Row::new("kebabcase", &[P::String], |_, args| {
-        Ok(Value::str(separated(arg::bytes(args, 0), '-')))
-    }),
-    Row::new("camelcase", &[P::String], |_, args| {
-        Ok(Value::str(pascal(arg::bytes(args, 0))))
-    }),
+    Row::new("snakecase", &[P::String], |_, args| Ok(Value::str(separated(arg::bytes(args, 0), '_')))),
+    Row::new("kebabcase", &[P::String], |_, args| Ok(Value::str(separated(arg::bytes(args, 0), '-')))),
+    Row::new("camelcase", &[P::String], |_, args| Ok(Value::str(pascal(arg::bytes(args, 0))))),
 ];
 
 fn is_connector(c: char) -> bool {
@@ -24,7 +18,8 @@ fn is_connector(c: char) -> bool {
 
 /// A letter, Chinese characters apart.
 fn is_alphabet(c: char) -> bool {
-    utf8::is_letter(c) && !matches!(c, '\u{3400}'..='\u{4D85}' | '\u{4E00}'..='\u{9FCC}' | '\u{20000}'..='\u{2B81D}')
+    utf8::is_letter(c)
+        && !matches!(c, '\u{3400}'..='\u{4D85}' | '\u{4E00}'..='\u{9FCC}' | '\u{20000}'..='\u{2B81D}')
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -75,16 +70,10 @@ fn next_word<'t>(rest: &mut &'t [u8]) -> Word<'t> {
     let text = *rest;
     let take = |kind, end: usize, rest: &mut &'t [u8]| {
         *rest = &text[end..];
-        Word {
-            kind,
-            text: &text[..end],
-        }
+        Word { kind, text: &text[..end] }
     };
     if text.is_empty() {
-        return Word {
-            kind: Kind::Invalid,
-            text,
-        };
+        return Word { kind: Kind::Invalid, text };
     }
     let (c, mut end) = next_valid(text, utf8::REPLACEMENT);
     let kind = match c {
@@ -126,10 +115,7 @@ fn upper_word<'t>(text: &'t [u8], first: char, mut end: usize, rest: &mut &'t [u
         }
     }
     *rest = &text[end..];
-    Word {
-        kind: Kind::Upper,
-        text: &text[..end],
-    }
+    Word { kind: Kind::Upper, text: &text[..end] }
 }
 
 fn write_word(out: &mut Vec<u8>, word: &Word<'_>, connector: char) {
@@ -230,9 +216,7 @@ fn pascal(text: &[u8]) -> Vec<u8> {
             utf8::push(&mut out, c);
         }
     }
-    let Some((mut current, mut lowering)) = current else {
-        return out;
-    };
+    let Some((mut current, mut lowering)) = current else { return out };
     for (mut next, _) in chars {
         let previous = current;
         if is_connector(next) && is_connector(previous) {

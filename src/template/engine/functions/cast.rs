@@ -31,14 +31,9 @@ pub fn to_float64(value: &Value) -> f64 {
 
 /// `[+-]digits.digits` loses its fraction; any other text stays.
 fn without_fraction(text: &[u8]) -> &[u8] {
-    let Some(point) = text.iter().position(|&byte| byte == b'.') else {
-        return text;
-    };
+    let Some(point) = text.iter().position(|&byte| byte == b'.') else { return text };
     let (whole, fraction) = (&text[..point], &text[point + 1..]);
-    let digits = whole
-        .strip_prefix(b"-")
-        .or_else(|| whole.strip_prefix(b"+"))
-        .unwrap_or(whole);
+    let digits = whole.strip_prefix(b"-").or_else(|| whole.strip_prefix(b"+")).unwrap_or(whole);
     if !digits.iter().chain(fraction).all(u8::is_ascii_digit) {
         return text;
     }

@@ -11,21 +11,9 @@ use crate::template::engine::{Certificate, Failure, List, Str, Value, format};
 pub const ROWS: &[Row] = &[
     Row::new("genCA", &[P::String, P::Int], gen_ca),
     Row::new("genCAWithKey", &[P::String, P::Int, P::String], gen_ca_with_key),
-    Row::new(
-        "genSelfSignedCert",
-        &[P::String, P::List, P::List, P::Int],
-        gen_self_signed,
-    ),
-    Row::new(
-        "genSelfSignedCertWithKey",
-        &[P::String, P::List, P::List, P::Int, P::String],
-        gen_self_signed_with_key,
-    ),
-    Row::new(
-        "genSignedCert",
-        &[P::String, P::List, P::List, P::Int, P::Certificate],
-        gen_signed,
-    ),
+    Row::new("genSelfSignedCert", &[P::String, P::List, P::List, P::Int], gen_self_signed),
+    Row::new("genSelfSignedCertWithKey", &[P::String, P::List, P::List, P::Int, P::String], gen_self_signed_with_key),
+    Row::new("genSignedCert", &[P::String, P::List, P::List, P::Int, P::Certificate], gen_signed),
     Row::new(
         "genSignedCertWithKey",
         &[P::String, P::List, P::List, P::Int, P::Certificate, P::String],
@@ -46,12 +34,9 @@ const SIGNING: u64 = 100_000;
 const BYTES_PER_STEP: usize = 8;
 
 /// A crypto error as the failure of a function; these messages hold no data.
+#[expect(clippy::needless_pass_by_value, reason = "used as a function of `map_err`")]
 pub(super) fn failure(error: CryptoError) -> Failure {
-    if error.is_limit() {
-        Failure::limit(error.to_string())
-    } else {
-        Failure::new(error.to_string())
-    }
+    if error.is_limit() { Failure::limit(error.to_string()) } else { Failure::new(error.to_string()) }
 }
 
 /// A block as a text value.
@@ -61,9 +46,7 @@ pub(super) fn pem_value(block: &Block) -> Value {
 
 fn pem_text(block: &Block) -> Vec<u8> {
     // Only a header with a colon in its name cannot be written, and reading splits there.
-    gocrypto::encode_pem(block)
-        .map(|text| text.to_vec())
-        .unwrap_or_default()
+    gocrypto::encode_pem(block).map(|text| text.to_vec()).unwrap_or_default()
 }
 
 /// A private key of a kind that sprig reads.
@@ -76,9 +59,7 @@ enum AnyKey {
 impl AnyKey {
     /// Reads the first PEM block; the word before `PRIVATE KEY` decides on the form.
     fn read(pem: &[u8]) -> Result<Self, CryptoError> {
-        let block = gocrypto::decode_pem(pem)
-            .0
-            .ok_or_else(|| CryptoError::new("no PEM data in input"))?;
+        let block = gocrypto::decode_pem(pem).0.ok_or_else(|| CryptoError::new("no PEM data in input"))?;
         match block.kind.as_slice() {
             b"PRIVATE KEY" => PrivateKey::from_pkcs8(&block.body)
                 .map(Self::Usual)
@@ -119,30 +100,14 @@ impl Order {
     fn new(name: &[u8], addresses: &List, dns_names: &List, days: i64) -> Result<Self, Failure> {
         let common_name = String::from_utf8(name.to_vec())
             .map_err(|_| Failure::new("error creating certificate: asn1: string not valid UTF-8"))?;
-        Ok(Self {
-            common_name,
-            addresses: read_addresses(addresses)?,
-            dns_names: read_dns_names(dns_names)?,
-            days,
-        })
+        Ok(Self { common_name, addresses: read_addresses(addresses)?, dns_names: read_dns_names(dns_names)?, days })
     }
 
     fn from_args(args: &[Value]) -> Result<Self, Failure> {
-        Self::new(
-            arg::bytes(args, 0),
-            &arg::list(args, 1),
-            &arg::list(args, 2),
-            arg::int(args, 3),
-        )
+        Self::new(arg::bytes(args, 0), &arg::list(args, 1), &arg::list(args, 2), arg::int(args, 3))
     }
 
-    fn fill(
-        &self,
-        env: &mut Env<'_>,
-        key: &PrivateKey,
-        authority: bool,
-        issuer: &Issuer<'_>,
-    ) -> Result<Value, Failure> {
+    fn fill(&self, env: &mut Env<'_>, key: &PrivateKey, authority: bool, issuer: &Issuer<'_>) -> Result<Value, Failure> {
         const DAY: i64 = 24 * 3600 * 1_000_000_000;
         env.spend(SIGNING)?;
         let now = env.now();
@@ -167,10 +132,7 @@ impl Order {
 }
 
 fn certificate_value(cert: Vec<u8>, key: Vec<u8>) -> Value {
-    Value::Certificate(Rc::new(Certificate {
-        cert: Str::new(cert),
-        key: Str::new(key),
-    }))
+    Value::Certificate(Rc::new(Certificate { cert: Str::new(cert), key: Str::new(key) }))
 }
 
 fn not_text(what: &str, value: &Value) -> Failure {
@@ -178,10 +140,7 @@ fn not_text(what: &str, value: &Value) -> Failure {
         Ok(shown) => String::from_utf8_lossy(&shown).into_owned(),
         Err(failure) => return failure,
     };
-    Failure::with_data(
-        format!("{what}: {shown} is not a string"),
-        format!("{what}: not a string"),
-    )
+    Failure::with_data(format!("{what}: {shown} is not a string"), format!("{what}: not a string"))
 }
 
 fn read_addresses(list: &List) -> Result<Vec<IpAddr>, Failure> {
@@ -190,8 +149,7 @@ fn read_addresses(list: &List) -> Result<Vec<IpAddr>, Failure> {
         .map(|value| {
             let text = value.as_bytes().ok_or_else(|| not_text(WHAT, value))?;
             let text = String::from_utf8_lossy(text);
-            text.parse()
-                .map_err(|_| Failure::with_data(format!("{WHAT}: {text}"), WHAT))
+            text.parse().map_err(|_| Failure::with_data(format!("{WHAT}: {text}"), WHAT))
         })
         .collect()
 }
@@ -199,9 +157,7 @@ fn read_addresses(list: &List) -> Result<Vec<IpAddr>, Failure> {
 fn read_dns_names(list: &List) -> Result<Vec<String>, Failure> {
     list.iter()
         .map(|value| {
-            let text = value
-                .as_bytes()
-                .ok_or_else(|| not_text("error processing alternate dns name", value))?;
+            let text = value.as_bytes().ok_or_else(|| not_text("error processing alternate dns name", value))?;
             Ok(String::from_utf8_lossy(text).into_owned())
         })
         .collect()
@@ -264,9 +220,7 @@ fn read_issuer(args: &[Value]) -> Result<(gocrypto::Certificate, PrivateKey), Fa
 
 /// The first PEM block of a text as a certificate; `name` is what sprig calls it in its message.
 fn read_certificate(pem: &[u8], name: &str) -> Result<gocrypto::Certificate, Failure> {
-    let block = gocrypto::decode_pem(pem)
-        .0
-        .ok_or_else(|| Failure::new("unable to decode certificate"))?;
+    let block = gocrypto::decode_pem(pem).0.ok_or_else(|| Failure::new("unable to decode certificate"))?;
     gocrypto::Certificate::parse(&block.body)
         .map_err(|error| failure(error.prefixed(&format!("error parsing certificate: {name}.Bytes: "))))
 }
@@ -285,10 +239,7 @@ fn build_custom(_env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
 /// Drops everything before the first begin line.
 fn trim_junk(text: &[u8]) -> &[u8] {
     const BEGIN: &[u8] = b"-----BEGIN";
-    let start = text
-        .windows(BEGIN.len())
-        .position(|window| window == BEGIN)
-        .unwrap_or(0);
+    let start = text.windows(BEGIN.len()).position(|window| window == BEGIN).unwrap_or(0);
     &text[start..]
 }
 
@@ -358,10 +309,7 @@ fn is_root(certificate: &gocrypto::Certificate) -> bool {
 
 /// Certificates as PEM text, one after another.
 pub(super) fn certificates_pem<'c>(certificates: impl IntoIterator<Item = &'c gocrypto::Certificate>) -> Vec<u8> {
-    certificates
-        .into_iter()
-        .flat_map(|certificate| pem_text(&Block::new(CERTIFICATE, certificate.raw())))
-        .collect()
+    certificates.into_iter().flat_map(|certificate| pem_text(&Block::new(CERTIFICATE, certificate.raw()))).collect()
 }
 
 fn filter_chain(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
@@ -370,21 +318,9 @@ fn filter_chain(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
     spend_bytes(env, pem.len() + pem.len() / 64 * (pem.len() / 4096))?;
     let ordered = order_chain(pem)?;
     let chosen: Vec<&gocrypto::Certificate> = match arg::bytes(args, 0) {
-        b"leaf" => ordered
-            .first()
-            .filter(|certificate| !is_root(certificate))
-            .into_iter()
-            .collect(),
-        b"intermediate" => ordered
-            .iter()
-            .skip(1)
-            .take_while(|certificate| !is_root(certificate))
-            .collect(),
-        b"root" => ordered
-            .last()
-            .filter(|certificate| is_root(certificate))
-            .into_iter()
-            .collect(),
+        b"leaf" => ordered.first().filter(|certificate| !is_root(certificate)).into_iter().collect(),
+        b"intermediate" => ordered.iter().skip(1).take_while(|certificate| !is_root(certificate)).collect(),
+        b"root" => ordered.last().filter(|certificate| is_root(certificate)).into_iter().collect(),
         _ => Vec::new(),
     };
     Ok(Value::str(certificates_pem(chosen)))
@@ -393,9 +329,7 @@ fn filter_chain(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
 fn alt_names(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
     let pem = trim_junk(arg::bytes(args, 0));
     spend_bytes(env, pem.len())?;
-    let block = gocrypto::decode_pem(pem)
-        .0
-        .ok_or_else(|| Failure::new("failed to decode PEM block"))?;
+    let block = gocrypto::decode_pem(pem).0.ok_or_else(|| Failure::new("failed to decode PEM block"))?;
     let certificate = gocrypto::Certificate::parse(&block.body)
         .map_err(|error| failure(error.prefixed("failed to parse certificate: ")))?;
     Ok(Value::strings(certificate.alt_names().map(Str::from).collect()))

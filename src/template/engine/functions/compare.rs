@@ -30,11 +30,7 @@ fn basic(value: &Value) -> Option<Basic<'_>> {
 }
 
 fn incompatible(a: &Value, b: &Value) -> Failure {
-    Failure::new(format!(
-        "incompatible types for comparison: {} and {}",
-        a.type_name(),
-        b.type_name()
-    ))
+    Failure::new(format!("incompatible types for comparison: {} and {}", a.type_name(), b.type_name()))
 }
 
 /// Equality of two values of the same basic kind, or of integers of any sign; `None` otherwise.
@@ -56,9 +52,7 @@ fn basic_equal(a: &Basic<'_>, b: &Basic<'_>) -> Option<bool> {
 /// # Errors
 /// The types cannot be compared.
 pub fn eq(args: &[Value]) -> Result<bool, Failure> {
-    let Some((first, others)) = args.split_first() else {
-        return Err(Failure::nil_pointer());
-    };
+    let Some((first, others)) = args.split_first() else { return Err(Failure::nil_pointer()) };
     if others.is_empty() {
         return Err(Failure::new("missing argument for comparison"));
     }
@@ -106,9 +100,7 @@ fn composite_equal(first: &Value, other: &Value) -> Result<bool, Failure> {
         (Value::Semver(a), Value::Semver(b)) => std::rc::Rc::ptr_eq(a, b),
         (Value::SemverValue(a), Value::SemverValue(b)) => a == b,
         (Value::Location(a), Value::Location(b)) => a == b,
-        (_, Value::Time(_) | Value::Certificate(_) | Value::Semver(_) | Value::SemverValue(_) | Value::Location(_)) => {
-            false
-        }
+        (_, Value::Time(_) | Value::Certificate(_) | Value::Semver(_) | Value::SemverValue(_) | Value::Location(_)) => false,
         _ => {
             let name = other.type_name();
             let text = format!("non-comparable type {}: {name}", as_text(other));
@@ -119,9 +111,7 @@ fn composite_equal(first: &Value, other: &Value) -> Result<bool, Failure> {
 
 /// The value under `%s`, which marks everything inside that is no text.
 fn as_text(value: &Value) -> String {
-    format::sprintf(b"%s", std::slice::from_ref(value))
-        .map(|text| utf8::lossy(&text))
-        .unwrap_or_default()
+    format::sprintf(b"%s", std::slice::from_ref(value)).map(|text| utf8::lossy(&text)).unwrap_or_default()
 }
 
 /// `a < b`
@@ -129,9 +119,7 @@ fn as_text(value: &Value) -> String {
 /// # Errors
 /// The types cannot be ordered.
 pub fn lt(args: &[Value]) -> Result<bool, Failure> {
-    let [first, second, ..] = args else {
-        return Err(Failure::nil_pointer());
-    };
+    let [first, second, ..] = args else { return Err(Failure::nil_pointer()) };
     let invalid = || Failure::new("invalid type for comparison");
     let a = basic(first).ok_or_else(invalid)?;
     let b = basic(second).ok_or_else(invalid)?;

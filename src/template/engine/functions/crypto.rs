@@ -15,25 +15,13 @@ use super::certificates::failure;
 
 /// The functions of this family.
 pub const ROWS: &[Row] = &[
-    Row::new("sha1sum", &[P::String], |env, args| {
-        hex_digest(env, args, |text| Sha1::digest(text).to_vec())
-    }),
-    Row::new("sha256sum", &[P::String], |env, args| {
-        hex_digest(env, args, |text| Sha256::digest(text).to_vec())
-    }),
-    Row::new("sha512sum", &[P::String], |env, args| {
-        hex_digest(env, args, |text| Sha512::digest(text).to_vec())
-    }),
+    Row::new("sha1sum", &[P::String], |env, args| hex_digest(env, args, |text| Sha1::digest(text).to_vec())),
+    Row::new("sha256sum", &[P::String], |env, args| hex_digest(env, args, |text| Sha256::digest(text).to_vec())),
+    Row::new("sha512sum", &[P::String], |env, args| hex_digest(env, args, |text| Sha512::digest(text).to_vec())),
     Row::new("adler32sum", &[P::String], adler32sum),
-    Row::new("bcrypt", &[P::String], |env, args| {
-        bcrypt_hash(env, arg::bytes(args, 0)).map(Value::str)
-    }),
+    Row::new("bcrypt", &[P::String], |env, args| bcrypt_hash(env, arg::bytes(args, 0)).map(Value::str)),
     Row::new("htpasswd", &[P::String, P::String, P::HashAlgorithm], htpasswd),
-    Row::new(
-        "derivePassword",
-        &[P::Uint32, P::String, P::String, P::String, P::String],
-        derive_password,
-    ),
+    Row::new("derivePassword", &[P::Uint32, P::String, P::String, P::String, P::String], derive_password),
     Row::new("genPrivateKey", &[P::String], gen_private_key),
     Row::new("encryptAES", &[P::String, P::String], encrypt_aes),
     Row::new("decryptAES", &[P::String, P::String], decrypt_aes),
@@ -59,7 +47,8 @@ fn spend_bytes(env: &mut Env<'_>, bytes: usize) -> Result<(), Failure> {
 fn hex_digest(env: &mut Env<'_>, args: &[Value], digest: fn(&[u8]) -> Vec<u8>) -> Result<Value, Failure> {
     let text = arg::bytes(args, 0);
     spend_bytes(env, text.len())?;
-    let hex: String = digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits = digest(text).into_iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
+    let hex: String = digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect();
     Ok(Value::str(hex))
 }
 
@@ -88,11 +77,7 @@ fn bcrypt_hash(env: &mut Env<'_>, password: &[u8]) -> Result<String, Failure> {
     let mut terminated = Zeroizing::new(password.to_vec());
     terminated.push(0);
     let digest = bcrypt::bcrypt(COST, salt, &terminated);
-    Ok(format!(
-        "$2a${COST}${}{}",
-        bcrypt_text(&salt),
-        bcrypt_text(&digest[..DIGEST_BYTES])
-    ))
+    Ok(format!("$2a${COST}${}{}", bcrypt_text(&salt), bcrypt_text(&digest[..DIGEST_BYTES])))
 }
 
 /// bcrypt's own base64: another alphabet, no padding.
@@ -127,26 +112,10 @@ const PASSWORD_TEMPLATES: [(&[u8], &[&str]); 6] = [
     (
         b"long",
         &[
-            "CvcvnoCvcvCvcv",
-            "CvcvCvcvnoCvcv",
-            "CvcvCvcvCvcvno",
-            "CvccnoCvcvCvcv",
-            "CvccCvcvnoCvcv",
-            "CvccCvcvCvcvno",
-            "CvcvnoCvccCvcv",
-            "CvcvCvccnoCvcv",
-            "CvcvCvccCvcvno",
-            "CvcvnoCvcvCvcc",
-            "CvcvCvcvnoCvcc",
-            "CvcvCvcvCvccno",
-            "CvccnoCvccCvcv",
-            "CvccCvccnoCvcv",
-            "CvccCvccCvcvno",
-            "CvcvnoCvccCvcc",
-            "CvcvCvccnoCvcc",
-            "CvcvCvccCvccno",
-            "CvccnoCvcvCvcc",
-            "CvccCvcvnoCvcc",
+            "CvcvnoCvcvCvcv", "CvcvCvcvnoCvcv", "CvcvCvcvCvcvno", "CvccnoCvcvCvcv", "CvccCvcvnoCvcv",
+            "CvccCvcvCvcvno", "CvcvnoCvccCvcv", "CvcvCvccnoCvcv", "CvcvCvccCvcvno", "CvcvnoCvcvCvcc",
+            "CvcvCvcvnoCvcc", "CvcvCvcvCvccno", "CvccnoCvccCvcv", "CvccCvccnoCvcv", "CvccCvccCvcvno",
+            "CvcvnoCvccCvcc", "CvcvCvccnoCvcc", "CvcvCvccCvccno", "CvccnoCvcvCvcc", "CvccCvcvnoCvcc",
             "CvccCvcvCvccno",
         ],
     ),
@@ -189,11 +158,7 @@ fn derive_password(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> 
     let parameters = scrypt::Params::new(15, 8, 2).map_err(|_| failed())?;
     scrypt::scrypt(password, &scoped(user), &parameters, &mut *key).map_err(|_| failed())?;
     let mac = Hmac::<Sha256>::new_from_slice(&*key).map_err(|_| failed())?;
-    let seed = mac
-        .chain_update(&*scoped(site))
-        .chain_update(counter.to_be_bytes())
-        .finalize()
-        .into_bytes();
+    let seed = mac.chain_update(&*scoped(site)).chain_update(counter.to_be_bytes()).finalize().into_bytes();
     let template = templates[usize::from(seed[0]) % templates.len()];
     let derived: Vec<u8> = template
         .bytes()
@@ -210,9 +175,7 @@ fn gen_private_key(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> 
     let (kind, encoded) = match arg::bytes(args, 0) {
         b"" | b"rsa" => {
             env.spend(cost::RSA_4096)?;
-            PrivateKey::generate_rsa(4096, &mut |out| env.fill_random(out))
-                .map_err(failure)?
-                .to_traditional()
+            PrivateKey::generate_rsa(4096, &mut |out| env.fill_random(out)).map_err(failure)?.to_traditional()
         }
         b"dsa" => {
             env.spend(cost::DSA)?;
@@ -275,7 +238,7 @@ fn decrypt_aes(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
         return Err(bounds(what));
     }
     let (iv, encrypted) = data.split_at(AES_BLOCK);
-    if encrypted.len() % AES_BLOCK != 0 {
+    if !encrypted.len().is_multiple_of(AES_BLOCK) {
         return Err(Failure::new("crypto/cipher: input not full blocks"));
     }
     let key = aes_key(arg::bytes(args, 0));
@@ -312,16 +275,14 @@ fn rsa_decrypt(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
     env.spend(cost::RSA_OPERATION)?;
     let (block, _) = gocrypto::decode_pem(arg::bytes(args, 3));
     let block = block.ok_or_else(|| Failure::new("failed to decode PEM block"))?;
-    let key =
-        PrivateKey::from_any(&block.body).map_err(|error| failure(error.prefixed("could not parse private key: ")))?;
+    let key = PrivateKey::from_any(&block.body)
+        .map_err(|error| failure(error.prefixed("could not parse private key: ")))?;
     if !matches!(key, PrivateKey::Rsa(_)) {
         return Err(Failure::new("could not parse RSA private key"));
     }
-    key.decrypt_oaep(arg::bytes(args, 1), arg::bytes(args, 2), &mut |out| {
-        env.fill_random(out)
-    })
-    .map(Value::str)
-    .map_err(|error| failure(error.prefixed("error decrypting data with RSA: ")))
+    key.decrypt_oaep(arg::bytes(args, 1), arg::bytes(args, 2), &mut |out| env.fill_random(out))
+        .map(Value::str)
+        .map_err(|error| failure(error.prefixed("error decrypting data with RSA: ")))
 }
 
 #[cfg(test)]

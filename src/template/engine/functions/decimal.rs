@@ -45,10 +45,7 @@ impl Decimal {
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let digits = format!("{whole}{fraction}").parse().unwrap_or_default();
         let places = i64::try_from(fraction.len()).unwrap_or(0);
-        Ok(Self {
-            digits,
-            exponent: exponent.parse::<i64>().unwrap_or(0) - places,
-        })
+        Ok(Self { digits, exponent: exponent.parse::<i64>().unwrap_or(0) - places })
     }
 
     fn to_float(&self) -> f64 {
@@ -59,34 +56,21 @@ impl Decimal {
     /// Both numbers as multiples of the smaller power of ten.
     fn aligned(&self, other: &Self) -> (BigInt, BigInt, i64) {
         let exponent = self.exponent.min(other.exponent);
-        (
-            shift(&self.digits, self.exponent - exponent),
-            shift(&other.digits, other.exponent - exponent),
-            exponent,
-        )
+        (shift(&self.digits, self.exponent - exponent), shift(&other.digits, other.exponent - exponent), exponent)
     }
 
     fn add(&self, other: &Self) -> Self {
         let (a, b, exponent) = self.aligned(other);
-        Self {
-            digits: a + b,
-            exponent,
-        }
+        Self { digits: a + b, exponent }
     }
 
     fn subtract(&self, other: &Self) -> Self {
         let (a, b, exponent) = self.aligned(other);
-        Self {
-            digits: a - b,
-            exponent,
-        }
+        Self { digits: a - b, exponent }
     }
 
     fn multiply(&self, other: &Self) -> Self {
-        Self {
-            digits: &self.digits * &other.digits,
-            exponent: self.exponent + other.exponent,
-        }
+        Self { digits: &self.digits * &other.digits, exponent: self.exponent + other.exponent }
     }
 
     fn divide(&self, other: &Self) -> Result<Self, Failure> {
@@ -103,10 +87,7 @@ impl Decimal {
             let negative = (dividend < zero) != (divisor < zero);
             quotient += if negative { -1 } else { 1 };
         }
-        Ok(Self {
-            digits: quotient,
-            exponent: -DIVISION_PLACES,
-        })
+        Ok(Self { digits: quotient, exponent: -DIVISION_PLACES })
     }
 }
 
@@ -139,24 +120,15 @@ fn add1f(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
 }
 
 fn subf(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
-    fold(env, &arg::value(args, 0), args.get(1..).unwrap_or_default(), |a, b| {
-        Ok(a.subtract(b))
-    })
+    fold(env, &arg::value(args, 0), args.get(1..).unwrap_or_default(), |a, b| Ok(a.subtract(b)))
 }
 
 fn mulf(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
-    fold(env, &arg::value(args, 0), args.get(1..).unwrap_or_default(), |a, b| {
-        Ok(a.multiply(b))
-    })
+    fold(env, &arg::value(args, 0), args.get(1..).unwrap_or_default(), |a, b| Ok(a.multiply(b)))
 }
 
 fn divf(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
-    fold(
-        env,
-        &arg::value(args, 0),
-        args.get(1..).unwrap_or_default(),
-        Decimal::divide,
-    )
+    fold(env, &arg::value(args, 0), args.get(1..).unwrap_or_default(), Decimal::divide)
 }
 
 #[cfg(test)]
@@ -186,13 +158,7 @@ mod tests {
 
     #[test]
     fn zero_divisor_and_infinity_are_errors() {
-        assert_eq!(
-            decimal(1.0).divide(&decimal(0.0)).unwrap_err().text(),
-            "decimal division by 0"
-        );
-        assert_eq!(
-            Decimal::from_float(f64::INFINITY).unwrap_err().text(),
-            "Cannot create a Decimal from +Inf"
-        );
+        assert_eq!(decimal(1.0).divide(&decimal(0.0)).unwrap_err().text(), "decimal division by 0");
+        assert_eq!(Decimal::from_float(f64::INFINITY).unwrap_err().text(), "Cannot create a Decimal from +Inf");
     }
 }

@@ -11,18 +11,10 @@ pub const ROWS: &[Row] = &[
     Row::variadic("default", &[P::Any], P::Any, default),
     Row::new("empty", &[P::Any], |_, args| Ok(Value::Bool(is_empty(&args[0])))),
     Row::variadic("coalesce", &[], P::Any, |_, args| {
-        Ok(args
-            .iter()
-            .find(|value| !is_empty(value))
-            .cloned()
-            .unwrap_or(Value::Nil))
+        Ok(args.iter().find(|value| !is_empty(value)).cloned().unwrap_or(Value::Nil))
     }),
-    Row::variadic("all", &[], P::Any, |_, args| {
-        Ok(Value::Bool(!args.iter().any(is_empty)))
-    }),
-    Row::variadic("any", &[], P::Any, |_, args| {
-        Ok(Value::Bool(args.iter().any(|value| !is_empty(value))))
-    }),
+    Row::variadic("all", &[], P::Any, |_, args| Ok(Value::Bool(!args.iter().any(is_empty)))),
+    Row::variadic("any", &[], P::Any, |_, args| Ok(Value::Bool(args.iter().any(|value| !is_empty(value))))),
     Row::new("ternary", &[P::Any, P::Any, P::Bool], |_, args| {
         Ok(arg::value(args, usize::from(!arg::boolean(args, 2))))
     }),
@@ -41,8 +33,5 @@ fn default(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
 }
 
 fn fail(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
-    Err(Failure::with_data(
-        utf8::lossy(arg::bytes(args, 0)),
-        "the template called fail (message withheld)",
-    ))
+    Err(Failure::with_data(utf8::lossy(arg::bytes(args, 0)), "the template called fail (message withheld)"))
 }

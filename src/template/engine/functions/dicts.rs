@@ -10,9 +10,7 @@ use crate::template::engine::value::{Map, Str, Value};
 pub const ROWS: &[Row] = &[
     Row::variadic("dict", &[], P::Any, dict),
     Row::new("get", &[P::Map, P::String], |_, args| {
-        Ok(arg::map(args, 0)
-            .get(arg::bytes(args, 1))
-            .unwrap_or_else(|| Value::str("")))
+        Ok(arg::map(args, 0).get(arg::bytes(args, 1)).unwrap_or_else(|| Value::str("")))
     }),
     Row::new("set", &[P::Map, P::String, P::Any], set),
     Row::new("unset", &[P::Map, P::String], |_, args| {
@@ -24,30 +22,18 @@ pub const ROWS: &[Row] = &[
     }),
     Row::variadic("pluck", &[P::String], P::Map, pluck),
     Row::variadic("keys", &[], P::Map, |_, args| {
-        Ok(Value::strings(
-            (0..args.len()).flat_map(|at| arg::map(args, at).keys()).collect(),
-        ))
+        Ok(Value::strings((0..args.len()).flat_map(|at| arg::map(args, at).keys()).collect()))
     }),
     Row::new("values", &[P::Map], |_, args| {
-        Ok(Value::list(
-            arg::map(args, 0)
-                .entries()
-                .into_iter()
-                .map(|(_, value)| value)
-                .collect(),
-        ))
+        Ok(Value::list(arg::map(args, 0).entries().into_iter().map(|(_, value)| value).collect()))
     }),
     Row::variadic("pick", &[P::Map], P::String, |_, args| {
         let wanted = &args[1..];
-        Ok(filtered(&arg::map(args, 0), |key| {
-            wanted.iter().any(|name| name.as_bytes() == Some(key))
-        }))
+        Ok(filtered(&arg::map(args, 0), |key| wanted.iter().any(|name| name.as_bytes() == Some(key))))
     }),
     Row::variadic("omit", &[P::Map], P::String, |_, args| {
         let unwanted = &args[1..];
-        Ok(filtered(&arg::map(args, 0), |key| {
-            !unwanted.iter().any(|name| name.as_bytes() == Some(key))
-        }))
+        Ok(filtered(&arg::map(args, 0), |key| !unwanted.iter().any(|name| name.as_bytes() == Some(key))))
     }),
     Row::variadic("dig", &[], P::Any, dig),
 ];
@@ -74,15 +60,11 @@ fn set(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
 
 fn pluck(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
     let key = arg::bytes(args, 0);
-    Ok(Value::list(
-        (1..args.len()).filter_map(|at| arg::map(args, at).get(key)).collect(),
-    ))
+    Ok(Value::list((1..args.len()).filter_map(|at| arg::map(args, at).get(key)).collect()))
 }
 
 fn filtered(map: &Map, keep: impl Fn(&[u8]) -> bool) -> Value {
-    Value::Map(Map::from_entries(
-        map.entries().into_iter().filter(|(key, _)| keep(key)).collect(),
-    ))
+    Value::Map(Map::from_entries(map.entries().into_iter().filter(|(key, _)| keep(key)).collect()))
 }
 
 fn conversion(value: &Value, wanted: &str) -> Failure {
@@ -99,9 +81,7 @@ fn as_map(value: &Value) -> Result<Map, Failure> {
 
 /// Keys, a default, and the map last.
 fn dig(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
-    let [path @ .., default, last] = args else {
-        return Err(Failure::new("dig needs at least three arguments"));
-    };
+    let [path @ .., default, last] = args else { return Err(Failure::new("dig needs at least three arguments")) };
     if path.is_empty() {
         return Err(Failure::new("dig needs at least three arguments"));
     }
@@ -110,9 +90,7 @@ fn dig(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
         return Err(conversion(wrong, "string"));
     }
     for (at, key) in path.iter().enumerate() {
-        let Some(step) = map.get(key.as_bytes().unwrap_or_default()) else {
-            return Ok(default.clone());
-        };
+        let Some(step) = map.get(key.as_bytes().unwrap_or_default()) else { return Ok(default.clone()) };
         if at + 1 == path.len() {
             return Ok(step);
         }

@@ -7,21 +7,11 @@ use crate::template::engine::value::Value;
 
 /// The functions of this family.
 pub const ROWS: &[Row] = &[
-    Row::new("b64enc", &[P::String], |_, args| {
-        Ok(Value::str(base64_encode(arg::bytes(args, 0))))
-    }),
-    Row::new("b64dec", &[P::String], |_, args| {
-        Ok(or_complaint(base64_decode(arg::bytes(args, 0), Alphabet::Standard)))
-    }),
-    Row::new("b32enc", &[P::String], |_, args| {
-        Ok(Value::str(base32_encode(arg::bytes(args, 0))))
-    }),
-    Row::new("b32dec", &[P::String], |_, args| {
-        Ok(or_complaint(base32_decode(arg::bytes(args, 0))))
-    }),
-    Row::new("hexdec", &[P::String], |_, args| {
-        Ok(or_complaint(hex_decode(arg::bytes(args, 0))))
-    }),
+    Row::new("b64enc", &[P::String], |_, args| Ok(Value::str(base64_encode(arg::bytes(args, 0))))),
+    Row::new("b64dec", &[P::String], |_, args| Ok(or_complaint(base64_decode(arg::bytes(args, 0), Alphabet::Standard)))),
+    Row::new("b32enc", &[P::String], |_, args| Ok(Value::str(base32_encode(arg::bytes(args, 0))))),
+    Row::new("b32dec", &[P::String], |_, args| Ok(or_complaint(base32_decode(arg::bytes(args, 0))))),
+    Row::new("hexdec", &[P::String], |_, args| Ok(or_complaint(hex_decode(arg::bytes(args, 0))))),
     Row::new("randBytes", &[P::Int], random_bytes),
 ];
 
@@ -53,11 +43,7 @@ pub fn base64_encode(bytes: &[u8]) -> Vec<u8> {
         let bits = u32::from_be_bytes(padded);
         for at in 0..4 {
             let index = bits >> (18 - 6 * at) & 63;
-            out.push(if at <= group.len() {
-                BASE64[index as usize]
-            } else {
-                b'='
-            });
+            out.push(if at <= group.len() { BASE64[index as usize] } else { b'=' });
         }
     }
     out
@@ -125,11 +111,7 @@ pub fn base64_decode(text: &[u8], alphabet: Alphabet) -> Result<Vec<u8>, String>
             return Ok(out);
         }
     }
-    if count > 0 {
-        Err(corrupt(text.len() - count))
-    } else {
-        Ok(out)
-    }
+    if count > 0 { Err(corrupt(text.len() - count)) } else { Ok(out) }
 }
 
 /// Standard base32 with padding.
@@ -198,29 +180,18 @@ fn base32_decode(text: &[u8]) -> Result<Vec<u8>, String> {
 
 fn hex_decode(text: &[u8]) -> Result<Vec<u8>, String> {
     if let Some(&byte) = text.iter().find(|byte| !byte.is_ascii_hexdigit()) {
-        return Err(format!(
-            "encoding/hex: invalid byte: {}",
-            quote::code_point(char::from(byte), true)
-        ));
+        return Err(format!("encoding/hex: invalid byte: {}", quote::code_point(char::from(byte), true)));
     }
     if text.len() % 2 == 1 {
         return Err("encoding/hex: odd length hex string".to_owned());
     }
-    let digit = |byte: u8| {
-        char::from(byte)
-            .to_digit(16)
-            .and_then(|digit| u8::try_from(digit).ok())
-            .unwrap_or(0)
-    };
-    Ok(text
-        .chunks(2)
-        .map(|pair| digit(pair[0]) << 4 | digit(pair[1]))
-        .collect())
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()).unwrap_or(0);
+    Ok(text.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect())
 }
 
 fn random_bytes(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
-    let count =
-        usize::try_from(arg::int(args, 0)).map_err(|_| Failure::new("runtime error: makeslice: len out of range"))?;
+    let count = usize::try_from(arg::int(args, 0))
+        .map_err(|_| Failure::new("runtime error: makeslice: len out of range"))?;
     env.reserve(count.saturating_mul(3))?;
     env.spend(count as u64 / 16)?;
     let mut bytes = zeroize::Zeroizing::new(vec![0; count]);

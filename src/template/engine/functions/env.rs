@@ -26,12 +26,7 @@ pub struct Env<'a> {
 impl<'a> Env<'a> {
     /// A fresh budget. `now` is what the function `now` returns during the whole run.
     pub fn new(now: Time, random: &'a mut dyn RandomSource) -> Self {
-        Self {
-            random,
-            now,
-            steps: STEP_LIMIT,
-            memory_base: meter::live(),
-        }
+        Self { random, now, steps: STEP_LIMIT, memory_base: meter::live() }
     }
 
     /// The time of this run.
@@ -51,10 +46,7 @@ impl<'a> Env<'a> {
     pub fn reserve(&self, bytes: usize) -> Result<(), Failure> {
         let held = meter::live().saturating_sub(self.memory_base);
         if held.saturating_add(bytes) > MEMORY_LIMIT {
-            return Err(Failure::limit(format!(
-                "template needs more than {} MiB of memory",
-                MEMORY_LIMIT >> 20
-            )));
+            return Err(Failure::limit(format!("template needs more than {} MiB of memory", MEMORY_LIMIT >> 20)));
         }
         Ok(())
     }

@@ -9,24 +9,14 @@ use crate::template::engine::value::{Map, Str, Value};
 
 /// The functions of this family.
 pub const ROWS: &[Row] = &[
-    Row::new("fromJson", &[P::String], |_, args| {
-        Ok(decode(arg::bytes(args, 0)).unwrap_or(Value::Nil))
-    }),
+    Row::new("fromJson", &[P::String], |_, args| Ok(decode(arg::bytes(args, 0)).unwrap_or(Value::Nil))),
     Row::new("mustFromJson", &[P::String], |_, args| decode(arg::bytes(args, 0))),
     Row::new("toJson", &[P::Any], |env, args| or_empty(env, args, true, false)),
-    Row::new("mustToJson", &[P::Any], |_, args| {
-        Ok(Value::str(written(&args[0], true, false)?))
-    }),
+    Row::new("mustToJson", &[P::Any], |_, args| Ok(Value::str(written(&args[0], true, false)?))),
     Row::new("toPrettyJson", &[P::Any], |env, args| or_empty(env, args, true, true)),
-    Row::new("mustToPrettyJson", &[P::Any], |_, args| {
-        Ok(Value::str(written(&args[0], true, true)?))
-    }),
-    Row::new("toRawJson", &[P::Any], |_, args| {
-        Ok(Value::str(written(&args[0], false, false)?))
-    }),
-    Row::new("mustToRawJson", &[P::Any], |_, args| {
-        Ok(Value::str(written(&args[0], false, false)?))
-    }),
+    Row::new("mustToPrettyJson", &[P::Any], |_, args| Ok(Value::str(written(&args[0], true, true)?))),
+    Row::new("toRawJson", &[P::Any], |_, args| Ok(Value::str(written(&args[0], false, false)?))),
+    Row::new("mustToRawJson", &[P::Any], |_, args| Ok(Value::str(written(&args[0], false, false)?))),
 ];
 
 /// Longest JSON text one call may write.
@@ -62,10 +52,8 @@ fn convert(value: gojson::Value) -> Value {
         gojson::Value::String(text) => Value::str(text.as_str()),
         gojson::Value::Array(items) => Value::list(items.into_iter().map(convert).collect()),
         gojson::Value::Object(members) => {
-            let entries: BTreeMap<Str, Value> = members
-                .into_iter()
-                .map(|(key, value)| (Str::from(key), convert(value)))
-                .collect();
+            let entries: BTreeMap<Str, Value> =
+                members.into_iter().map(|(key, value)| (Str::from(key), convert(value))).collect();
             Value::Map(Map::from_entries(entries))
         }
     }
@@ -81,11 +69,7 @@ pub fn encode(value: &Value, html_escape: bool) -> Result<Vec<u8>, Failure> {
 
 fn written(value: &Value, html: bool, pretty: bool) -> Result<Vec<u8>, Failure> {
     let escape = if html { Escape::Html } else { Escape::Plain };
-    let mut writer = Writer {
-        out: Vec::new(),
-        escape,
-        pretty,
-    };
+    let mut writer = Writer { out: Vec::new(), escape, pretty };
     writer.value(value, 0)?;
     Ok(writer.out)
 }
@@ -99,15 +83,10 @@ struct Writer {
 impl Writer {
     fn value(&mut self, value: &Value, depth: usize) -> Result<(), Failure> {
         if depth > MAX_DEPTH {
-            return Err(Failure::limit(format!(
-                "value is nested more than {MAX_DEPTH} levels deep"
-            )));
+            return Err(Failure::limit(format!("value is nested more than {MAX_DEPTH} levels deep")));
         }
         if self.out.len() > MAX_TEXT {
-            return Err(Failure::limit(format!(
-                "JSON text is larger than {} MiB",
-                MAX_TEXT >> 20
-            )));
+            return Err(Failure::limit(format!("JSON text is larger than {} MiB", MAX_TEXT >> 20)));
         }
         match value {
             Value::Nil | Value::NilAny => self.word("null"),
@@ -122,11 +101,7 @@ impl Writer {
             Value::Complex(..) => return Err(Failure::new("json: unsupported type: complex128")),
             Value::Str(text) | Value::HashAlgorithm(text) => write_string(&mut self.out, text, self.escape),
             Value::Bytes(bytes) => write_string(&mut self.out, &encoding::base64_encode(bytes), self.escape),
-            Value::Time(time) => write_string(
-                &mut self.out,
-                &time.format(b"2006-01-02T15:04:05.999999999Z07:00"),
-                self.escape,
-            ),
+            Value::Time(time) => write_string(&mut self.out, &time.format(b"2006-01-02T15:04:05.999999999Z07:00"), self.escape),
             Value::Semver(version) | Value::SemverValue(version) => {
                 write_string(&mut self.out, version.to_string().as_bytes(), self.escape);
             }
@@ -160,13 +135,7 @@ impl Writer {
             write_float(&mut self.out, number);
             return Ok(());
         }
-        let shown = if number.is_nan() {
-            "NaN"
-        } else if number > 0.0 {
-            "+Inf"
-        } else {
-            "-Inf"
-        };
+        let shown = if number.is_nan() { "NaN" } else if number > 0.0 { "+Inf" } else { "-Inf" };
         Err(Failure::new(format!("json: unsupported value: {shown}")))
     }
 

@@ -44,20 +44,12 @@ fn greek_title(c: char) -> char {
 
 /// `unicode.IsUpper`
 pub fn is_upper(c: char) -> bool {
-    if c.is_ascii() {
-        c.is_ascii_uppercase()
-    } else {
-        get_general_category(c) == Category::UppercaseLetter
-    }
+    if c.is_ascii() { c.is_ascii_uppercase() } else { get_general_category(c) == Category::UppercaseLetter }
 }
 
 /// `unicode.IsLower`
 pub fn is_lower(c: char) -> bool {
-    if c.is_ascii() {
-        c.is_ascii_lowercase()
-    } else {
-        get_general_category(c) == Category::LowercaseLetter
-    }
+    if c.is_ascii() { c.is_ascii_lowercase() } else { get_general_category(c) == Category::LowercaseLetter }
 }
 
 /// `unicode.IsTitle`

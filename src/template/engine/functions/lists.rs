@@ -64,16 +64,11 @@ fn required(value: &Value, complaint: &str) -> Result<Vec<Value>, Failure> {
 }
 
 fn first(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
-    Ok(required(&args[0], "Cannot find first on type")?
-        .into_iter()
-        .next()
-        .unwrap_or(Value::Nil))
+    Ok(required(&args[0], "Cannot find first on type")?.into_iter().next().unwrap_or(Value::Nil))
 }
 
 fn last(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
-    Ok(required(&args[0], "Cannot find last on type")?
-        .pop()
-        .unwrap_or(Value::Nil))
+    Ok(required(&args[0], "Cannot find last on type")?.pop().unwrap_or(Value::Nil))
 }
 
 fn rest(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
@@ -111,8 +106,8 @@ fn concat(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
         if list.is_nil() {
             return Err(Failure::nil_pointer());
         }
-        let items =
-            elements(list).ok_or_else(|| Failure::new(format!("Cannot concat type {} as list", list.kind_name())))?;
+        let items = elements(list)
+            .ok_or_else(|| Failure::new(format!("Cannot concat type {} as list", list.kind_name())))?;
         all.extend(items);
     }
     Ok(Value::List(if all.is_empty() { List::nil() } else { List::new(all) }))
@@ -163,9 +158,7 @@ fn has(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
 
 fn compact(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
     let items = required(&args[0], "Cannot compact on type")?;
-    Ok(Value::list(
-        items.into_iter().filter(|item| !defaults::is_empty(item)).collect(),
-    ))
+    Ok(Value::list(items.into_iter().filter(|item| !defaults::is_empty(item)).collect()))
 }
 
 /// Pieces of `size` elements. Odd sizes end in the texts of Go's own panics.

@@ -9,36 +9,22 @@ use crate::template::engine::value::Value;
 /// The functions of this family.
 pub const ROWS: &[Row] = &[
     Row::variadic("add", &[], P::Any, |_, args| fold(0, args, i64::wrapping_add)),
-    Row::new("add1", &[P::Any], |_, args| {
-        Ok(Value::Int64(cast::to_int64(&args[0]).wrapping_add(1)))
-    }),
-    Row::new("sub", &[P::Any, P::Any], |_, args| {
-        fold(cast::to_int64(&args[0]), &args[1..], i64::wrapping_sub)
-    }),
-    Row::variadic("mul", &[P::Any], P::Any, |_, args| {
-        fold(cast::to_int64(&args[0]), &args[1..], i64::wrapping_mul)
-    }),
+    Row::new("add1", &[P::Any], |_, args| Ok(Value::Int64(cast::to_int64(&args[0]).wrapping_add(1)))),
+    Row::new("sub", &[P::Any, P::Any], |_, args| fold(cast::to_int64(&args[0]), &args[1..], i64::wrapping_sub)),
+    Row::variadic("mul", &[P::Any], P::Any, |_, args| fold(cast::to_int64(&args[0]), &args[1..], i64::wrapping_mul)),
     Row::new("div", &[P::Any, P::Any], |_, args| divide(args, i64::wrapping_div)),
     Row::new("mod", &[P::Any, P::Any], |_, args| divide(args, i64::wrapping_rem)),
     Row::variadic("max", &[P::Any], P::Any, largest),
     Row::variadic("biggest", &[P::Any], P::Any, largest),
-    Row::variadic("min", &[P::Any], P::Any, |_, args| {
-        fold(cast::to_int64(&args[0]), &args[1..], i64::min)
-    }),
+    Row::variadic("min", &[P::Any], P::Any, |_, args| fold(cast::to_int64(&args[0]), &args[1..], i64::min)),
     Row::variadic("maxf", &[P::Any], P::Any, |_, args| fold_float(args, go_max)),
     Row::variadic("minf", &[P::Any], P::Any, |_, args| fold_float(args, go_min)),
-    Row::new("ceil", &[P::Any], |_, args| {
-        Ok(Value::Float(cast::to_float64(&args[0]).ceil()))
-    }),
-    Row::new("floor", &[P::Any], |_, args| {
-        Ok(Value::Float(cast::to_float64(&args[0]).floor()))
-    }),
+    Row::new("ceil", &[P::Any], |_, args| Ok(Value::Float(cast::to_float64(&args[0]).ceil()))),
+    Row::new("floor", &[P::Any], |_, args| Ok(Value::Float(cast::to_float64(&args[0]).floor()))),
     Row::variadic("round", &[P::Any, P::Int], P::Float64, round),
     Row::new("int", &[P::Any], |_, args| Ok(Value::Int(cast::to_int64(&args[0])))),
     Row::new("int64", &[P::Any], |_, args| Ok(Value::Int64(cast::to_int64(&args[0])))),
-    Row::new("float64", &[P::Any], |_, args| {
-        Ok(Value::Float(cast::to_float64(&args[0])))
-    }),
+    Row::new("float64", &[P::Any], |_, args| Ok(Value::Float(cast::to_float64(&args[0])))),
     Row::new("atoi", &[P::String], atoi),
     Row::new("toDecimal", &[P::Any], to_decimal),
     Row::new("until", &[P::Int], until),
@@ -47,10 +33,7 @@ pub const ROWS: &[Row] = &[
 ];
 
 fn fold(start: i64, rest: &[Value], operation: fn(i64, i64) -> i64) -> Result<Value, Failure> {
-    Ok(Value::Int64(
-        rest.iter()
-            .fold(start, |sum, value| operation(sum, cast::to_int64(value))),
-    ))
+    Ok(Value::Int64(rest.iter().fold(start, |sum, value| operation(sum, cast::to_int64(value)))))
 }
 
 fn largest(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
@@ -67,11 +50,7 @@ fn divide(args: &[Value], operation: fn(i64, i64) -> i64) -> Result<Value, Failu
 
 fn fold_float(args: &[Value], operation: fn(f64, f64) -> f64) -> Result<Value, Failure> {
     let start = cast::to_float64(&args[0]);
-    Ok(Value::Float(
-        args[1..]
-            .iter()
-            .fold(start, |best, value| operation(best, cast::to_float64(value))),
-    ))
+    Ok(Value::Float(args[1..].iter().fold(start, |best, value| operation(best, cast::to_float64(value)))))
 }
 
 /// `math.Max`: an infinity wins over not-a-number, not-a-number over the rest.
@@ -96,11 +75,7 @@ fn round(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
     let places = i32::try_from(arg::int(args, 1)).unwrap_or(if arg::int(args, 1) < 0 { -400 } else { 400 });
     let power = power_of_ten(places);
     let scaled = power * cast::to_float64(&args[0]);
-    let rounded = if scaled.fract() >= on {
-        scaled.ceil()
-    } else {
-        scaled.floor()
-    };
+    let rounded = if scaled.fract() >= on { scaled.ceil() } else { scaled.floor() };
     Ok(Value::Float(rounded / power))
 }
 
@@ -147,9 +122,7 @@ fn steps(env: &mut Env<'_>, start: i64, stop: i64, step: i64) -> Result<Vec<i64>
     if away {
         return Ok(Vec::new());
     }
-    let count = (i128::from(stop) - i128::from(start))
-        .unsigned_abs()
-        .div_ceil(u128::from(step.unsigned_abs()));
+    let count = (i128::from(stop) - i128::from(start)).unsigned_abs().div_ceil(u128::from(step.unsigned_abs()));
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     env.reserve(count.saturating_mul(32))?;
     env.spend(u64::try_from(count).unwrap_or(u64::MAX) / 8)?;

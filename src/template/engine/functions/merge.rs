@@ -9,9 +9,7 @@ pub const ROWS: &[Row] = &[
     Row::variadic("merge", &[P::Map], P::Map, |env, args| merge(env, args, false)),
     Row::variadic("mustMerge", &[P::Map], P::Map, |env, args| merge(env, args, false)),
     Row::variadic("mergeOverwrite", &[P::Map], P::Map, |env, args| merge(env, args, true)),
-    Row::variadic("mustMergeOverwrite", &[P::Map], P::Map, |env, args| {
-        merge(env, args, true)
-    }),
+    Row::variadic("mustMergeOverwrite", &[P::Map], P::Map, |env, args| merge(env, args, true)),
 ];
 
 /// Deepest nesting that is followed; maps may contain themselves.
@@ -43,9 +41,7 @@ fn is_empty(value: &Value) -> bool {
 
 fn merge_maps(env: &mut Env<'_>, target: &Map, source: &Map, overwrite: bool, depth: usize) -> Result<(), Failure> {
     if depth > MAX_DEPTH {
-        return Err(Failure::limit(format!(
-            "value is nested more than {MAX_DEPTH} levels deep"
-        )));
+        return Err(Failure::limit(format!("value is nested more than {MAX_DEPTH} levels deep")));
     }
     for (key, new) in source.entries() {
         env.spend(1)?;

@@ -100,10 +100,7 @@ impl ParamType {
 
     /// True when an untyped nil may stand for this type.
     pub fn can_be_nil(self) -> bool {
-        matches!(
-            self,
-            Self::Any | Self::Reflect | Self::Map | Self::List | Self::Bytes | Self::Location | Self::Semver
-        )
+        matches!(self, Self::Any | Self::Reflect | Self::Map | Self::List | Self::Bytes | Self::Location | Self::Semver)
     }
 }
 
@@ -127,34 +124,16 @@ pub struct Row {
 impl Row {
     /// A function with fixed parameters.
     pub const fn new(name: &'static str, params: &'static [ParamType], run: Body) -> Self {
-        Self {
-            name,
-            params,
-            variadic: None,
-            uncallable: None,
-            run,
-        }
+        Self { name, params, variadic: None, uncallable: None, run }
     }
 
     /// A function whose last parameter takes any number of values of type `rest`.
     pub const fn variadic(name: &'static str, params: &'static [ParamType], rest: ParamType, run: Body) -> Self {
-        Self {
-            name,
-            params,
-            variadic: Some(rest),
-            uncallable: None,
-            run,
-        }
+        Self { name, params, variadic: Some(rest), uncallable: None, run }
     }
 
     /// A method with results a template cannot take; `why` is Go's message.
     pub const fn uncallable(name: &'static str, params: &'static [ParamType], why: &'static str) -> Self {
-        Self {
-            name,
-            params,
-            variadic: None,
-            uncallable: Some(why),
-            run: |_, _| Ok(Value::Nil),
-        }
+        Self { name, params, variadic: None, uncallable: Some(why), run: |_, _| Ok(Value::Nil) }
     }
 }

@@ -5,32 +5,16 @@ use crate::template::engine::value::Value;
 
 /// The functions of this family.
 pub const ROWS: &[Row] = &[
-    Row::new("base", &[P::String], |_, args| {
-        Ok(Value::str(base(arg::bytes(args, 0))))
-    }),
-    Row::new("osBase", &[P::String], |_, args| {
-        Ok(Value::str(base(arg::bytes(args, 0))))
-    }),
+    Row::new("base", &[P::String], |_, args| Ok(Value::str(base(arg::bytes(args, 0))))),
+    Row::new("osBase", &[P::String], |_, args| Ok(Value::str(base(arg::bytes(args, 0))))),
     Row::new("dir", &[P::String], |_, args| Ok(Value::str(dir(arg::bytes(args, 0))))),
-    Row::new("osDir", &[P::String], |_, args| {
-        Ok(Value::str(dir(arg::bytes(args, 0))))
-    }),
-    Row::new("clean", &[P::String], |_, args| {
-        Ok(Value::str(clean(arg::bytes(args, 0))))
-    }),
-    Row::new("osClean", &[P::String], |_, args| {
-        Ok(Value::str(clean(arg::bytes(args, 0))))
-    }),
+    Row::new("osDir", &[P::String], |_, args| Ok(Value::str(dir(arg::bytes(args, 0))))),
+    Row::new("clean", &[P::String], |_, args| Ok(Value::str(clean(arg::bytes(args, 0))))),
+    Row::new("osClean", &[P::String], |_, args| Ok(Value::str(clean(arg::bytes(args, 0))))),
     Row::new("ext", &[P::String], |_, args| Ok(Value::str(ext(arg::bytes(args, 0))))),
-    Row::new("osExt", &[P::String], |_, args| {
-        Ok(Value::str(ext(arg::bytes(args, 0))))
-    }),
-    Row::new("isAbs", &[P::String], |_, args| {
-        Ok(Value::Bool(arg::bytes(args, 0).starts_with(b"/")))
-    }),
-    Row::new("osIsAbs", &[P::String], |_, args| {
-        Ok(Value::Bool(arg::bytes(args, 0).starts_with(b"/")))
-    }),
+    Row::new("osExt", &[P::String], |_, args| Ok(Value::str(ext(arg::bytes(args, 0))))),
+    Row::new("isAbs", &[P::String], |_, args| Ok(Value::Bool(arg::bytes(args, 0).starts_with(b"/")))),
+    Row::new("osIsAbs", &[P::String], |_, args| Ok(Value::Bool(arg::bytes(args, 0).starts_with(b"/")))),
 ];
 
 fn base(path: &[u8]) -> &[u8] {

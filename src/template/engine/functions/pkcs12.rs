@@ -10,32 +10,18 @@ use super::certificates::{certificates_pem, failure, order_chain, pem_value};
 
 /// The functions of this family.
 pub const ROWS: &[Row] = &[
-    Row::new("pkcs12key", &[P::String], |env, args| {
-        key(env, b"", arg::bytes(args, 0))
-    }),
+    Row::new("pkcs12key", &[P::String], |env, args| key(env, b"", arg::bytes(args, 0))),
     Row::new("pkcs12keyPass", &[P::String, P::String], |env, args| {
         key(env, arg::bytes(args, 0), arg::bytes(args, 1))
     }),
-    Row::new("pkcs12cert", &[P::String], |env, args| {
-        certificates(env, b"", arg::bytes(args, 0))
-    }),
+    Row::new("pkcs12cert", &[P::String], |env, args| certificates(env, b"", arg::bytes(args, 0))),
     Row::new("pkcs12certPass", &[P::String, P::String], |env, args| {
         certificates(env, arg::bytes(args, 0), arg::bytes(args, 1))
     }),
-    Row::new("pemToPkcs12", &[P::String, P::String], |env, args| {
-        key_store(env, args, false)
-    }),
-    Row::new("pemToPkcs12Pass", &[P::String, P::String, P::String], |env, args| {
-        key_store(env, args, false)
-    }),
-    Row::new("fullPemToPkcs12", &[P::String, P::String], |env, args| {
-        key_store(env, args, true)
-    }),
-    Row::new(
-        "fullPemToPkcs12Pass",
-        &[P::String, P::String, P::String],
-        |env, args| key_store(env, args, true),
-    ),
+    Row::new("pemToPkcs12", &[P::String, P::String], |env, args| key_store(env, args, false)),
+    Row::new("pemToPkcs12Pass", &[P::String, P::String, P::String], |env, args| key_store(env, args, false)),
+    Row::new("fullPemToPkcs12", &[P::String, P::String], |env, args| key_store(env, args, true)),
+    Row::new("fullPemToPkcs12Pass", &[P::String, P::String, P::String], |env, args| key_store(env, args, true)),
     Row::new("pemTruststoreToPKCS12", &[P::String], trust_store),
     Row::new("pemTruststoreToPKCS12Pass", &[P::String, P::String], trust_store),
 ];
@@ -47,10 +33,8 @@ const KEY: u64 = 20_000;
 
 fn read(env: &mut Env<'_>, password: &[u8], data: &[u8], prefix: &str) -> Result<pkcs12::Contents, Failure> {
     env.spend(KEY)?;
-    pkcs12::read(data, password, &mut |hashes| {
-        env.spend(hashes.saturating_mul(STEPS_PER_HASH)).is_ok()
-    })
-    .map_err(|error| failure(error.prefixed(prefix)))
+    pkcs12::read(data, password, &mut |hashes| env.spend(hashes.saturating_mul(STEPS_PER_HASH)).is_ok())
+        .map_err(|error| failure(error.prefixed(prefix)))
 }
 
 fn key(env: &mut Env<'_>, password: &[u8], data: &[u8]) -> Result<Value, Failure> {
@@ -59,26 +43,17 @@ fn key(env: &mut Env<'_>, password: &[u8], data: &[u8]) -> Result<Value, Failure
 }
 
 fn certificates(env: &mut Env<'_>, password: &[u8], data: &[u8]) -> Result<Value, Failure> {
-    let contents = read(
-        env,
-        password,
-        data,
-        "unable to decode pkcs12 certificate with password: ",
-    )?;
+    let contents = read(env, password, data, "unable to decode pkcs12 certificate with password: ")?;
     let pem = certificates_pem(&contents.certificates);
     // Certificates that form no single chain keep the order of the file.
-    Ok(Value::str(
-        order_chain(&pem).map_or(pem, |ordered| certificates_pem(&ordered)),
-    ))
+    Ok(Value::str(order_chain(&pem).map_or(pem, |ordered| certificates_pem(&ordered))))
 }
 
 /// The next block as a certificate. A text without one is the nil pointer that ESO follows.
-fn next_certificate<'p>(pem: &'p [u8]) -> Result<(Certificate, &'p [u8]), Failure> {
+fn next_certificate(pem: &[u8]) -> Result<(Certificate, &[u8]), Failure> {
     let (block, rest) = gocrypto::decode_pem(pem);
     let block = block.ok_or_else(Failure::nil_pointer)?;
-    Certificate::parse(&block.body)
-        .map(|certificate| (certificate, rest))
-        .map_err(failure)
+    Certificate::parse(&block.body).map(|certificate| (certificate, rest)).map_err(failure)
 }
 
 /// All certificates of a text, to its very end.
@@ -96,9 +71,7 @@ fn key_store(env: &mut Env<'_>, args: &[Value], full: bool) -> Result<Value, Fai
     env.spend(KEY)?;
     let (certificate, rest) = next_certificate(arg::bytes(args, 0))?;
     let others = if full { all_certificates(rest)? } else { Vec::new() };
-    let block = gocrypto::decode_pem(arg::bytes(args, 1))
-        .0
-        .ok_or_else(Failure::nil_pointer)?;
+    let block = gocrypto::decode_pem(arg::bytes(args, 1)).0.ok_or_else(Failure::nil_pointer)?;
     let key = PrivateKey::from_any(&block.body).map_err(failure)?;
     write(env, |random, allowance| {
         pkcs12::write_key_store(&key, &certificate, &others, arg::bytes(args, 2), random, allowance)

@@ -7,18 +7,10 @@ use crate::template::engine::value::Value;
 
 /// The functions of this family.
 pub const ROWS: &[Row] = &[
-    Row::new("randAlphaNum", &[P::Int], |env, args| {
-        text(env, args, |byte| byte.is_ascii_alphanumeric())
-    }),
-    Row::new("randAlpha", &[P::Int], |env, args| {
-        text(env, args, |byte| byte.is_ascii_alphabetic())
-    }),
-    Row::new("randNumeric", &[P::Int], |env, args| {
-        text(env, args, |byte| byte.is_ascii_digit())
-    }),
-    Row::new("randAscii", &[P::Int], |env, args| {
-        text(env, args, |byte| (b' '..=b'~').contains(&byte))
-    }),
+    Row::new("randAlphaNum", &[P::Int], |env, args| text(env, args, |byte| byte.is_ascii_alphanumeric())),
+    Row::new("randAlpha", &[P::Int], |env, args| text(env, args, |byte| byte.is_ascii_alphabetic())),
+    Row::new("randNumeric", &[P::Int], |env, args| text(env, args, |byte| byte.is_ascii_digit())),
+    Row::new("randAscii", &[P::Int], |env, args| text(env, args, |byte| (b' '..=b'~').contains(&byte))),
     Row::new("randInt", &[P::Int, P::Int], integer),
     Row::new("shuffle", &[P::String], shuffle),
     Row::new("uuidv4", &[], uuid),
@@ -32,12 +24,7 @@ fn text(env: &mut Env<'_>, args: &[Value], allowed: fn(u8) -> bool) -> Result<Va
     let mut pool = zeroize::Zeroizing::new([0u8; 256]);
     while out.len() < count {
         env.fill_random(&mut pool[..]);
-        out.extend(
-            pool.iter()
-                .map(|byte| byte & 0x7f)
-                .filter(|&byte| allowed(byte))
-                .take(count - out.len()),
-        );
+        out.extend(pool.iter().map(|byte| byte & 0x7f).filter(|&byte| allowed(byte)).take(count - out.len()));
     }
     Ok(Value::str(out))
 }

@@ -16,45 +16,25 @@ pub const ROWS: &[Row] = &[
     Row::new("mustRegexMatch", &[P::String, P::String], |_, args| {
         Ok(Value::Bool(compile(args)?.is_match(arg::bytes(args, 1))))
     }),
-    Row::new("regexFind", &[P::String, P::String], |_, args| {
-        Ok(find(&must_compile(args)?, args))
-    }),
-    Row::new("mustRegexFind", &[P::String, P::String], |_, args| {
-        Ok(find(&compile(args)?, args))
-    }),
-    Row::new("regexFindAll", &[P::String, P::String, P::Int], |env, args| {
-        find_all(env, &must_compile(args)?, args)
-    }),
-    Row::new("mustRegexFindAll", &[P::String, P::String, P::Int], |env, args| {
-        find_all(env, &compile(args)?, args)
-    }),
+    Row::new("regexFind", &[P::String, P::String], |_, args| Ok(find(&must_compile(args)?, args))),
+    Row::new("mustRegexFind", &[P::String, P::String], |_, args| Ok(find(&compile(args)?, args))),
+    Row::new("regexFindAll", &[P::String, P::String, P::Int], |env, args| find_all(env, &must_compile(args)?, args)),
+    Row::new("mustRegexFindAll", &[P::String, P::String, P::Int], |env, args| find_all(env, &compile(args)?, args)),
     Row::new("regexReplaceAll", &[P::String, P::String, P::String], |env, args| {
         replace(env, &must_compile(args)?, args, true)
     }),
-    Row::new(
-        "mustRegexReplaceAll",
-        &[P::String, P::String, P::String],
-        |env, args| replace(env, &compile(args)?, args, true),
-    ),
-    Row::new(
-        "regexReplaceAllLiteral",
-        &[P::String, P::String, P::String],
-        |env, args| replace(env, &must_compile(args)?, args, false),
-    ),
-    Row::new(
-        "mustRegexReplaceAllLiteral",
-        &[P::String, P::String, P::String],
-        |env, args| replace(env, &compile(args)?, args, false),
-    ),
-    Row::new("regexSplit", &[P::String, P::String, P::Int], |env, args| {
-        split(env, &must_compile(args)?, args)
+    Row::new("mustRegexReplaceAll", &[P::String, P::String, P::String], |env, args| {
+        replace(env, &compile(args)?, args, true)
     }),
-    Row::new("mustRegexSplit", &[P::String, P::String, P::Int], |env, args| {
-        split(env, &compile(args)?, args)
+    Row::new("regexReplaceAllLiteral", &[P::String, P::String, P::String], |env, args| {
+        replace(env, &must_compile(args)?, args, false)
     }),
-    Row::new("regexQuoteMeta", &[P::String], |_, args| {
-        Ok(Value::str(quote_meta(arg::bytes(args, 0))))
+    Row::new("mustRegexReplaceAllLiteral", &[P::String, P::String, P::String], |env, args| {
+        replace(env, &compile(args)?, args, false)
     }),
+    Row::new("regexSplit", &[P::String, P::String, P::Int], |env, args| split(env, &must_compile(args)?, args)),
+    Row::new("mustRegexSplit", &[P::String, P::String, P::Int], |env, args| split(env, &compile(args)?, args)),
+    Row::new("regexQuoteMeta", &[P::String], |_, args| Ok(Value::str(quote_meta(arg::bytes(args, 0))))),
 ];
 
 const MASKED: &str = "error parsing regexp (expression withheld)";
@@ -92,9 +72,7 @@ fn find_all(env: &mut Env<'_>, regexp: &Regexp, args: &[Value]) -> Result<Value,
     if found.is_empty() {
         return Ok(Value::Strings(StringList::nil()));
     }
-    Ok(Value::strings(
-        found.into_iter().map(|range| Str::from(&text[range])).collect(),
-    ))
+    Ok(Value::strings(found.into_iter().map(|range| Str::from(&text[range])).collect()))
 }
 
 fn replace(env: &mut Env<'_>, regexp: &Regexp, args: &[Value], expand: bool) -> Result<Value, Failure> {

@@ -8,9 +8,7 @@ use crate::template::engine::value::Value;
 
 /// The functions of this family.
 pub const ROWS: &[Row] = &[
-    Row::new("trim", &[P::String], |_, args| {
-        Ok(Value::str(trim(arg::bytes(args, 0), utf8::is_space)))
-    }),
+    Row::new("trim", &[P::String], |_, args| Ok(Value::str(trim(arg::bytes(args, 0), utf8::is_space)))),
     Row::new("trimAll", &[P::String, P::String], trim_all),
     Row::new("trimall", &[P::String, P::String], trim_all),
     Row::new("trimPrefix", &[P::String, P::String], |_, args| {
@@ -21,12 +19,8 @@ pub const ROWS: &[Row] = &[
         let text = arg::bytes(args, 1);
         Ok(Value::str(text.strip_suffix(arg::bytes(args, 0)).unwrap_or(text)))
     }),
-    Row::new("upper", &[P::String], |_, args| {
-        Ok(Value::str(mapped(arg::bytes(args, 0), letters::to_upper)))
-    }),
-    Row::new("lower", &[P::String], |_, args| {
-        Ok(Value::str(mapped(arg::bytes(args, 0), letters::to_lower)))
-    }),
+    Row::new("upper", &[P::String], |_, args| Ok(Value::str(mapped(arg::bytes(args, 0), letters::to_upper)))),
+    Row::new("lower", &[P::String], |_, args| Ok(Value::str(mapped(arg::bytes(args, 0), letters::to_lower)))),
     Row::new("title", &[P::String], title),
     Row::new("untitle", &[P::String], untitle),
     Row::new("swapcase", &[P::String], swapcase),
@@ -101,14 +95,7 @@ fn title(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
     let mut previous = ' ';
     for found in utf8::chars(arg::bytes(args, 0)) {
         let c = found.character;
-        utf8::push(
-            &mut out,
-            if is_separator(previous) {
-                letters::to_title(c)
-            } else {
-                c
-            },
-        );
+        utf8::push(&mut out, if is_separator(previous) { letters::to_title(c) } else { c });
         previous = c;
     }
     Ok(Value::str(out))
@@ -135,11 +122,7 @@ fn swapcase(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
             word_start = false;
             letters::to_lower(c)
         } else if letters::is_lower(c) {
-            if std::mem::take(&mut word_start) {
-                letters::to_title(c)
-            } else {
-                letters::to_upper(c)
-            }
+            if std::mem::take(&mut word_start) { letters::to_title(c) } else { letters::to_upper(c) }
         } else {
             word_start = utf8::is_space(c);
             c
@@ -216,11 +199,7 @@ fn substr(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
 
 fn abbrev(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
     let (width, text) = (arg::int(args, 0), arg::bytes(args, 1));
-    Ok(Value::str(if width < 4 {
-        text.to_vec()
-    } else {
-        abbreviated(text, 0, width)
-    }))
+    Ok(Value::str(if width < 4 { text.to_vec() } else { abbreviated(text, 0, width) }))
 }
 
 fn abbrev_both(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
@@ -268,10 +247,7 @@ pub fn repeated(env: &mut Env<'_>, text: &[u8], count: i64) -> Result<Vec<u8>, F
 /// `strings.ReplaceAll`; an empty `old` matches before every character and at the end.
 pub fn replaced(env: &mut Env<'_>, text: &[u8], old: &[u8], new: &[u8]) -> Result<Vec<u8>, Failure> {
     let places: Vec<usize> = if old.is_empty() {
-        utf8::chars(text)
-            .map(|found| found.offset)
-            .chain([text.len()])
-            .collect()
+        utf8::chars(text).map(|found| found.offset).chain([text.len()]).collect()
     } else {
         memchr::memmem::find_iter(text, old).collect()
     };

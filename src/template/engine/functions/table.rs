@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::{
-    Row, builtins, casing, certificates, crypto, dates, decimal, defaults, dicts, encoding, json, jwk, lists, math,
-    merge, paths, pkcs12, random, reflection, regex, semver, strings, text, urls, yaml,
+    Row, builtins, casing, certificates, crypto, dates, decimal, defaults, dicts, encoding, json, jwk, lists, math, merge,
+    paths, pkcs12, random, reflection, regex, semver, strings, text, urls, yaml,
 };
 use crate::template::engine::ast::Callee;
 

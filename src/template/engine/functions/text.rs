@@ -10,20 +10,12 @@ use crate::template::engine::value::{Str, StringList, StringMap, Value};
 
 /// The functions of this family.
 pub const ROWS: &[Row] = &[
-    Row::variadic("quote", &[], P::Any, |env, args| {
-        joined(env, args, |value| Ok(quote::quote(&cast::to_text(value)?)))
-    }),
+    Row::variadic("quote", &[], P::Any, |env, args| joined(env, args, |value| Ok(quote::quote(&cast::to_text(value)?)))),
     Row::variadic("squote", &[], P::Any, |env, args| {
-        joined(
-            env,
-            args,
-            |value| Ok([b"'", &format::sprint(value)?[..], b"'"].concat()),
-        )
+        joined(env, args, |value| Ok([b"'", &format::sprint(value)?[..], b"'"].concat()))
     }),
     Row::variadic("cat", &[], P::Any, |env, args| joined(env, args, format::sprint)),
-    Row::new("indent", &[P::Int, P::String], |env, args| {
-        indented(env, args).map(Value::str)
-    }),
+    Row::new("indent", &[P::Int, P::String], |env, args| indented(env, args).map(Value::str)),
     Row::new("nindent", &[P::Int, P::String], |env, args| {
         Ok(Value::str([b"\n", &indented(env, args)?[..]].concat()))
     }),
@@ -36,17 +28,13 @@ pub const ROWS: &[Row] = &[
         wrapped(env, arg::bytes(args, 2), arg::int(args, 0), separator, true).map(Value::str)
     }),
     Row::new("toString", &[P::Any], |_, args| cast::to_text(&args[0]).map(Value::str)),
-    Row::new("split", &[P::String, P::String], |env, args| {
-        numbered(env, arg::bytes(args, 1), arg::bytes(args, 0), -1)
-    }),
+    Row::new("split", &[P::String, P::String], |env, args| numbered(env, arg::bytes(args, 1), arg::bytes(args, 0), -1)),
     Row::new("splitn", &[P::String, P::Int, P::String], |env, args| {
         numbered(env, arg::bytes(args, 2), arg::bytes(args, 0), arg::int(args, 1))
     }),
     Row::new("splitList", &[P::String, P::String], |env, args| {
         let parts = split(env, arg::bytes(args, 1), arg::bytes(args, 0), -1)?;
-        Ok(Value::Strings(StringList::new(
-            parts.into_iter().map(Str::from).collect(),
-        )))
+        Ok(Value::Strings(StringList::new(parts.into_iter().map(Str::from).collect())))
     }),
 ];
 
@@ -78,10 +66,7 @@ fn indented(env: &mut Env<'_>, args: &[Value]) -> Result<Vec<u8>, Failure> {
 /// Lines of at most `width` bytes, broken at blanks; longer words are broken only when `hard`.
 fn wrapped(env: &mut Env<'_>, text: &[u8], width: i64, separator: &[u8], hard: bool) -> Result<Vec<u8>, Failure> {
     let width = usize::try_from(width).unwrap_or(0).max(1);
-    env.reserve(
-        text.len()
-            .saturating_add((text.len() / width + 1).saturating_mul(separator.len())),
-    )?;
+    env.reserve(text.len().saturating_add((text.len() / width + 1).saturating_mul(separator.len())))?;
     let mut out = Vec::with_capacity(text.len());
     let mut at = 0;
     while text.len() - at > width {
@@ -119,11 +104,7 @@ fn split<'t>(env: &mut Env<'_>, text: &'t [u8], separator: &[u8], limit: i64) ->
         return Ok(Vec::new());
     }
     let cuts: Vec<usize> = if separator.is_empty() {
-        utf8::chars(text)
-            .skip(1)
-            .map(|found| found.offset)
-            .take(limit - 1)
-            .collect()
+        utf8::chars(text).skip(1).map(|found| found.offset).take(limit - 1).collect()
     } else {
         memchr::memmem::find_iter(text, separator).take(limit - 1).collect()
     };
@@ -142,10 +123,7 @@ fn split<'t>(env: &mut Env<'_>, text: &'t [u8], separator: &[u8], limit: i64) ->
 /// The parts under `_0`, `_1`, …
 fn numbered(env: &mut Env<'_>, text: &[u8], separator: &[u8], limit: i64) -> Result<Value, Failure> {
     let parts = split(env, text, separator, limit)?;
-    let entries: BTreeMap<Str, Str> = parts
-        .into_iter()
-        .enumerate()
-        .map(|(at, part)| (Str::from(format!("_{at}")), Str::from(part)))
-        .collect();
+    let entries: BTreeMap<Str, Str> =
+        parts.into_iter().enumerate().map(|(at, part)| (Str::from(format!("_{at}")), Str::from(part))).collect();
     Ok(Value::StrMap(StringMap::new(entries)))
 }

@@ -7,10 +7,8 @@ use crate::template::engine::functions::{Env, ParamType as P, Row, arg, json};
 use crate::template::engine::{Failure, List, Map, Str, Value};
 
 /// The functions of this family.
-pub const ROWS: &[Row] = &[
-    Row::new("toYaml", &[P::Any], to_yaml),
-    Row::new("fromYaml", &[P::String], from_yaml),
-];
+pub const ROWS: &[Row] =
+    &[Row::new("toYaml", &[P::Any], to_yaml), Row::new("fromYaml", &[P::String], from_yaml)];
 
 /// Bytes of text that one step of the budget pays for.
 const BYTES_PER_STEP: u64 = 2;
@@ -40,9 +38,7 @@ fn to_yaml(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
         Err(_) => return Ok(Value::str("")),
     };
     charge(env, json.len())?;
-    let Ok(mut yaml) = goyaml::json_text_to_yaml(&json) else {
-        return Ok(Value::str(""));
-    };
+    let Ok(mut yaml) = goyaml::json_text_to_yaml(&json) else { return Ok(Value::str("")) };
     if yaml.last() == Some(&b'\n') {
         yaml.pop();
     }
@@ -81,10 +77,7 @@ fn to_value(tree: Json) -> Value {
         Json::Text(text) => Value::str(text),
         Json::List(items) => Value::List(List::new(items.into_iter().map(to_value).collect())),
         Json::Map(entries) => {
-            let entries = entries
-                .into_iter()
-                .map(|(key, value)| (Str::new(key), to_value(value)))
-                .collect();
+            let entries = entries.into_iter().map(|(key, value)| (Str::new(key), to_value(value))).collect();
             Value::Map(Map::from_entries(entries))
         }
     }
@@ -97,12 +90,9 @@ fn to_serde(tree: &Json) -> serde_json::Value {
         Json::Number(number) => number_to_serde(*number),
         Json::Text(text) => lossy(text).into(),
         Json::List(items) => items.iter().map(to_serde).collect(),
-        Json::Map(entries) => serde_json::Value::Object(
-            entries
-                .iter()
-                .map(|(key, value)| (lossy(key), to_serde(value)))
-                .collect(),
-        ),
+        Json::Map(entries) => {
+            serde_json::Value::Object(entries.iter().map(|(key, value)| (lossy(key), to_serde(value))).collect())
+        }
     }
 }
 
@@ -120,6 +110,7 @@ fn lossy(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "used as a function of `map_err`")]
 fn failure(error: YamlError) -> Failure {
     Failure::with_data(error.text(), error.redacted())
 }

@@ -83,11 +83,7 @@ impl Map {
     /// A map with these entries.
     pub fn from_entries(entries: BTreeMap<Str, Value>) -> Self {
         let charge = RefCell::new(Charge::new(ENTRY + entries.len() * ENTRY));
-        Self(Some(Rc::new(MapCell {
-            entries: RefCell::new(entries),
-            charge,
-            registered: Cell::new(false),
-        })))
+        Self(Some(Rc::new(MapCell { entries: RefCell::new(entries), charge, registered: Cell::new(false) })))
     }
 
     /// True for the nil map only.
@@ -112,9 +108,7 @@ impl Map {
 
     /// True when the key is there, even with a nil value.
     pub fn contains(&self, key: &[u8]) -> bool {
-        self.0
-            .as_ref()
-            .is_some_and(|cell| cell.entries.borrow().contains_key(key))
+        self.0.as_ref().is_some_and(|cell| cell.entries.borrow().contains_key(key))
     }
 
     /// Writes one entry. False, and nothing written, when the map is nil.
@@ -139,19 +133,13 @@ impl Map {
 
     /// The keys in byte order.
     pub fn keys(&self) -> Vec<Str> {
-        self.0
-            .as_ref()
-            .map_or_else(Vec::new, |cell| cell.entries.borrow().keys().cloned().collect())
+        self.0.as_ref().map_or_else(Vec::new, |cell| cell.entries.borrow().keys().cloned().collect())
     }
 
     /// The entries in byte order of their keys, as they are now.
     pub fn entries(&self) -> Vec<(Str, Value)> {
         let Some(cell) = &self.0 else { return Vec::new() };
-        cell.entries
-            .borrow()
-            .iter()
-            .map(|(key, value)| (key.clone(), value.clone()))
-            .collect()
+        cell.entries.borrow().iter().map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
     /// True when both are the same map, not only equal ones.

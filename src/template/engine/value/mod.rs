@@ -6,8 +6,8 @@
 mod collection;
 mod text;
 
-pub(crate) use collection::release_changed_maps;
 pub use collection::{List, Map, StringList, StringMap};
+pub(crate) use collection::release_changed_maps;
 pub use text::Str;
 
 use std::fmt;

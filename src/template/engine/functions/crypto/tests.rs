@@ -36,9 +36,7 @@ fn checksums() {
 #[test]
 fn bcrypt_agrees_with_the_published_vector() {
     // From the test vectors of OpenBSD's bcrypt, at its lowest usual cost.
-    let salt = [
-        0x10, 0x41, 0x04, 0x10, 0x41, 0x04, 0x10, 0x41, 0x04, 0x10, 0x41, 0x04, 0x10, 0x41, 0x04, 0x10,
-    ];
+    let salt = [0x10, 0x41, 0x04, 0x10, 0x41, 0x04, 0x10, 0x41, 0x04, 0x10, 0x41, 0x04, 0x10, 0x41, 0x04, 0x10];
     let digest = bcrypt::bcrypt(5, salt, b"U*U\0");
     assert_eq!(bcrypt_text(&salt), "CCCCCCCCCCCCCCCCCCCCC.");
     assert_eq!(bcrypt_text(&digest[..23]), "E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW");
@@ -49,16 +47,8 @@ fn bcrypt_agrees_with_the_published_vector() {
 #[test]
 fn password_files() {
     let sha = |user: &str| {
-        let args = [
-            Value::str(user),
-            Value::str("secret"),
-            Value::HashAlgorithm("sha".into()),
-        ];
-        call("htpasswd", &args)
-            .expect("no failure")
-            .as_bytes()
-            .expect("text")
-            .to_vec()
+        let args = [Value::str(user), Value::str("secret"), Value::HashAlgorithm("sha".into())];
+        call("htpasswd", &args).expect("no failure").as_bytes().expect("text").to_vec()
     };
     assert_eq!(sha("bob"), b"bob:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=");
     assert_eq!(sha("bo:b"), b"invalid username: bo:b");
@@ -71,23 +61,11 @@ fn aes_round_trip_and_its_faults() {
     assert_eq!(text("decryptAES", &["key", ""]), "");
     let fault = |data: &str| {
         let args = [Value::str("key"), Value::str(data)];
-        call("decryptAES", &args)
-            .expect_err("not a cipher text")
-            .text()
-            .to_owned()
+        call("decryptAES", &args).expect_err("not a cipher text").text().to_owned()
     };
-    assert_eq!(
-        fault("AAECAw=="),
-        "runtime error: slice bounds out of range [:16] with capacity 6"
-    );
-    assert_eq!(
-        fault("AAAAAAAAAAAAAAAAAAAAAA=="),
-        "runtime error: index out of range [-1]"
-    );
-    assert_eq!(
-        fault("AAAAAAAAAAAAAAAAAAAAAAAA"),
-        "crypto/cipher: input not full blocks"
-    );
+    assert_eq!(fault("AAECAw=="), "runtime error: slice bounds out of range [:16] with capacity 6");
+    assert_eq!(fault("AAAAAAAAAAAAAAAAAAAAAA=="), "runtime error: index out of range [-1]");
+    assert_eq!(fault("AAAAAAAAAAAAAAAAAAAAAAAA"), "crypto/cipher: input not full blocks");
 }
 
 #[test]

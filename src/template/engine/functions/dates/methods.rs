@@ -15,29 +15,21 @@ const ZONE_BOUNDS: &str =
 
 /// Methods of `time.Time`.
 pub const TIME_METHODS: &[Row] = &[
-    Row::new("Add", &[P::Duration], |_, args| {
-        Ok(Value::time(time_arg(args, 0).add(arg::int(args, 1))))
-    }),
+    Row::new("Add", &[P::Duration], |_, args| Ok(Value::time(time_arg(args, 0).add(arg::int(args, 1))))),
     Row::new("AddDate", &[P::Int, P::Int, P::Int], add_date),
     Row::new("After", &[P::Time], |_, args| Ok(Value::Bool(compare(args).is_gt()))),
-    Row::new("AppendBinary", &[P::Bytes], |_, args| {
-        Ok(appended(args, 1, &time_arg(args, 0).to_binary()))
-    }),
+    Row::new("AppendBinary", &[P::Bytes], |_, args| Ok(appended(args, 1, &time_arg(args, 0).to_binary()))),
     Row::new("AppendFormat", &[P::Bytes, P::String], |_, args| {
         Ok(appended(args, 1, &time_arg(args, 0).format(arg::bytes(args, 2))))
     }),
-    Row::new("AppendText", &[P::Bytes], |_, args| {
-        Ok(appended(args, 1, &rfc3339(args, "Time.MarshalText")?))
-    }),
+    Row::new("AppendText", &[P::Bytes], |_, args| Ok(appended(args, 1, &rfc3339(args, "Time.MarshalText")?))),
     Row::new("Before", &[P::Time], |_, args| Ok(Value::Bool(compare(args).is_lt()))),
     Row::uncallable("Clock", &[], "function Clock has 3 return values; should be 1 or 2"),
     Row::new("Compare", &[P::Time], |_, args| Ok(Value::Int(compare(args) as i64))),
     Row::uncallable("Date", &[], "function Date has 3 return values; should be 1 or 2"),
     Row::new("Day", &[], |_, args| Ok(Value::Int(time_arg(args, 0).civil().day))),
     Row::new("Equal", &[P::Time], |_, args| Ok(Value::Bool(compare(args).is_eq()))),
-    Row::new("Format", &[P::String], |_, args| {
-        Ok(Value::str(time_arg(args, 0).format(arg::bytes(args, 1))))
-    }),
+    Row::new("Format", &[P::String], |_, args| Ok(Value::str(time_arg(args, 0).format(arg::bytes(args, 1))))),
     Row::new("GoString", &[], |_, args| Ok(Value::str(go_string(&time_arg(args, 0))))),
     Row::new("GobEncode", &[], marshal_binary),
     Row::new("Hour", &[], |_, args| Ok(Value::Int(time_arg(args, 0).civil().hour))),
@@ -45,103 +37,54 @@ pub const TIME_METHODS: &[Row] = &[
     Row::new("In", &[P::Location], in_location),
     Row::new("IsDST", &[], |_, args| Ok(Value::Bool(time_arg(args, 0).is_dst()))),
     Row::new("IsZero", &[], |_, args| Ok(Value::Bool(time_arg(args, 0).is_zero()))),
-    Row::new("Local", &[], |_, args| {
-        Ok(Value::time(time_arg(args, 0).in_zone(Zone::Local)))
-    }),
-    Row::new("Location", &[], |_, args| {
-        Ok(Value::Location(Str::from(time_arg(args, 0).zone().name())))
-    }),
+    Row::new("Local", &[], |_, args| Ok(Value::time(time_arg(args, 0).in_zone(Zone::Local)))),
+    Row::new("Location", &[], |_, args| Ok(Value::Location(Str::from(time_arg(args, 0).zone().name())))),
     Row::new("MarshalBinary", &[], marshal_binary),
     Row::new("MarshalJSON", &[], marshal_json),
-    Row::new("MarshalText", &[], |_, args| {
-        Ok(Value::Bytes(Str::new(rfc3339(args, "Time.MarshalText")?)))
-    }),
-    Row::new("Minute", &[], |_, args| {
-        Ok(Value::Int(time_arg(args, 0).civil().minute))
-    }),
-    Row::new("Month", &[], |_, args| {
-        Ok(Value::Month(time_arg(args, 0).civil().month))
-    }),
-    Row::new("Nanosecond", &[], |_, args| {
-        Ok(Value::Int(time_arg(args, 0).nanosecond().into()))
-    }),
-    Row::new("Round", &[P::Duration], |_, args| {
-        Ok(Value::time(time_arg(args, 0).round(arg::int(args, 1))))
-    }),
-    Row::new("Second", &[], |_, args| {
-        Ok(Value::Int(time_arg(args, 0).civil().second))
-    }),
+    Row::new("MarshalText", &[], |_, args| Ok(Value::Bytes(Str::new(rfc3339(args, "Time.MarshalText")?)))),
+    Row::new("Minute", &[], |_, args| Ok(Value::Int(time_arg(args, 0).civil().minute))),
+    Row::new("Month", &[], |_, args| Ok(Value::Month(time_arg(args, 0).civil().month))),
+    Row::new("Nanosecond", &[], |_, args| Ok(Value::Int(time_arg(args, 0).nanosecond().into()))),
+    Row::new("Round", &[P::Duration], |_, args| Ok(Value::time(time_arg(args, 0).round(arg::int(args, 1))))),
+    Row::new("Second", &[], |_, args| Ok(Value::Int(time_arg(args, 0).civil().second))),
     Row::new("String", &[], |_, args| Ok(Value::str(time_arg(args, 0).to_string()))),
-    Row::new("Sub", &[P::Time], |_, args| {
-        Ok(Value::Duration(time_arg(args, 0).since(&time_arg(args, 1))))
-    }),
-    Row::new("Truncate", &[P::Duration], |_, args| {
-        Ok(Value::time(time_arg(args, 0).truncate(arg::int(args, 1))))
-    }),
-    Row::new("UTC", &[], |_, args| {
-        Ok(Value::time(time_arg(args, 0).in_zone(Zone::Utc)))
-    }),
+    Row::new("Sub", &[P::Time], |_, args| Ok(Value::Duration(time_arg(args, 0).since(&time_arg(args, 1))))),
+    Row::new("Truncate", &[P::Duration], |_, args| Ok(Value::time(time_arg(args, 0).truncate(arg::int(args, 1))))),
+    Row::new("UTC", &[], |_, args| Ok(Value::time(time_arg(args, 0).in_zone(Zone::Utc)))),
     Row::new("Unix", &[], |_, args| Ok(Value::Int64(time_arg(args, 0).unix()))),
-    Row::new("UnixMicro", &[], |_, args| {
-        Ok(Value::Int64(time_arg(args, 0).unix_micros()))
-    }),
-    Row::new("UnixMilli", &[], |_, args| {
-        Ok(Value::Int64(time_arg(args, 0).unix_millis()))
-    }),
-    Row::new("UnixNano", &[], |_, args| {
-        Ok(Value::Int64(time_arg(args, 0).unix_nanos()))
-    }),
+    Row::new("UnixMicro", &[], |_, args| Ok(Value::Int64(time_arg(args, 0).unix_micros()))),
+    Row::new("UnixMilli", &[], |_, args| Ok(Value::Int64(time_arg(args, 0).unix_millis()))),
+    Row::new("UnixNano", &[], |_, args| Ok(Value::Int64(time_arg(args, 0).unix_nanos()))),
     Row::new("Weekday", &[], weekday),
     Row::new("Year", &[], |_, args| Ok(Value::Int(time_arg(args, 0).civil().year))),
-    Row::new("YearDay", &[], |_, args| {
-        Ok(Value::Int(time_arg(args, 0).civil().year_day()))
-    }),
+    Row::new("YearDay", &[], |_, args| Ok(Value::Int(time_arg(args, 0).civil().year_day()))),
     Row::uncallable("Zone", &[], ZONE),
     Row::uncallable("ZoneBounds", &[], ZONE_BOUNDS),
 ];
 
 /// Methods of `time.Duration`.
 pub const DURATION_METHODS: &[Row] = &[
-    Row::new("Abs", &[], |_, args| {
-        Ok(Value::Duration(arg::int(args, 0).saturating_abs()))
-    }),
-    Row::new("Hours", &[], |_, args| {
-        Ok(Value::Float(in_units(args, 3600 * gotime::SECOND)))
-    }),
-    Row::new("Microseconds", &[], |_, args| {
-        Ok(Value::Int64(arg::int(args, 0) / 1000))
-    }),
-    Row::new("Milliseconds", &[], |_, args| {
-        Ok(Value::Int64(arg::int(args, 0) / 1_000_000))
-    }),
-    Row::new("Minutes", &[], |_, args| {
-        Ok(Value::Float(in_units(args, 60 * gotime::SECOND)))
-    }),
+    Row::new("Abs", &[], |_, args| Ok(Value::Duration(arg::int(args, 0).saturating_abs()))),
+    Row::new("Hours", &[], |_, args| Ok(Value::Float(in_units(args, 3600 * gotime::SECOND)))),
+    Row::new("Microseconds", &[], |_, args| Ok(Value::Int64(arg::int(args, 0) / 1000))),
+    Row::new("Milliseconds", &[], |_, args| Ok(Value::Int64(arg::int(args, 0) / 1_000_000))),
+    Row::new("Minutes", &[], |_, args| Ok(Value::Float(in_units(args, 60 * gotime::SECOND)))),
     Row::new("Nanoseconds", &[], |_, args| Ok(Value::Int64(arg::int(args, 0)))),
     Row::new("Round", &[P::Duration], |_, args| {
-        Ok(Value::Duration(gotime::round_duration(
-            arg::int(args, 0),
-            arg::int(args, 1),
-        )))
+        Ok(Value::Duration(gotime::round_duration(arg::int(args, 0), arg::int(args, 1))))
     }),
-    Row::new("Seconds", &[], |_, args| {
-        Ok(Value::Float(in_units(args, gotime::SECOND)))
-    }),
-    Row::new("String", &[], |_, args| {
-        Ok(Value::str(gotime::duration_string(arg::int(args, 0))))
-    }),
+    Row::new("Seconds", &[], |_, args| Ok(Value::Float(in_units(args, gotime::SECOND)))),
+    Row::new("String", &[], |_, args| Ok(Value::str(gotime::duration_string(arg::int(args, 0))))),
     Row::new("Truncate", &[P::Duration], truncate_duration),
 ];
 
 /// Methods of `time.Month`.
-pub const MONTH_METHODS: &[Row] = &[Row::new("String", &[], |_, args| {
-    Ok(Value::str(gotime::month_name(number(args))))
-})];
+pub const MONTH_METHODS: &[Row] =
+    &[Row::new("String", &[], |_, args| Ok(Value::str(gotime::month_name(number(args)))))];
 
 /// Methods of `time.Weekday`.
-pub const WEEKDAY_METHODS: &[Row] = &[Row::new("String", &[], |_, args| {
-    Ok(Value::str(gotime::weekday_name(number(args))))
-})];
+pub const WEEKDAY_METHODS: &[Row] =
+    &[Row::new("String", &[], |_, args| Ok(Value::str(gotime::weekday_name(number(args)))))];
 
 /// Methods of `*time.Location`.
 pub const LOCATION_METHODS: &[Row] = &[Row::new("String", &[], |_, args| match args.first() {
@@ -161,11 +104,7 @@ fn compare(args: &[Value]) -> std::cmp::Ordering {
 }
 
 fn add_date(_env: &mut Env<'_>, args: &[Value]) -> Outcome {
-    Ok(Value::time(time_arg(args, 0).add_date(
-        arg::int(args, 1),
-        arg::int(args, 2),
-        arg::int(args, 3),
-    )))
+    Ok(Value::time(time_arg(args, 0).add_date(arg::int(args, 1), arg::int(args, 2), arg::int(args, 3))))
 }
 
 fn weekday(_env: &mut Env<'_>, args: &[Value]) -> Outcome {

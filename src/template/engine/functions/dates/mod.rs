@@ -2,6 +2,8 @@
 //!
 //! `now` is the time of the run. A value that is no time, where one is expected, means *now*, as in sprig.
 
+#![expect(clippy::unnecessary_wraps, reason = "all functions of the table have one signature")]
+
 mod methods;
 
 pub use methods::{DURATION_METHODS, LOCATION_METHODS, MONTH_METHODS, TIME_METHODS, WEEKDAY_METHODS};
@@ -64,12 +66,7 @@ fn date(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
 }
 
 fn date_in_zone(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
-    Ok(format_in_zone(
-        env,
-        arg::bytes(args, 0),
-        args.get(1),
-        arg::bytes(args, 2),
-    ))
+    Ok(format_in_zone(env, arg::bytes(args, 0), args.get(1), arg::bytes(args, 2)))
 }
 
 fn html_date(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
@@ -82,16 +79,12 @@ fn html_date_in_zone(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure
 
 fn ago(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
     let passed = env.now().since(&loose_time(env, args.first()));
-    Ok(Value::str(gotime::duration_string(gotime::round_duration(
-        passed, SECOND,
-    ))))
+    Ok(Value::str(gotime::duration_string(gotime::round_duration(passed, SECOND))))
 }
 
 fn to_date(_env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
     let (layout, text) = (arg::text(args, 0).to_lossy(), arg::text(args, 1).to_lossy());
-    Ok(Value::time(
-        gotime::parse_local(&layout, &text).unwrap_or_else(|_| Time::zero()),
-    ))
+    Ok(Value::time(gotime::parse_local(&layout, &text).unwrap_or_else(|_| Time::zero())))
 }
 
 fn must_to_date(_env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
@@ -109,9 +102,7 @@ fn parse_duration(text: &[u8]) -> Result<i64, Failure> {
 
 fn date_modify(_env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
     let time = time_arg(args, 1);
-    Ok(Value::time(
-        parse_duration(arg::bytes(args, 0)).map_or_else(|_| time.clone(), |nanos| time.add(nanos)),
-    ))
+    Ok(Value::time(parse_duration(arg::bytes(args, 0)).map_or_else(|_| time.clone(), |nanos| time.add(nanos))))
 }
 
 fn must_date_modify(_env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
@@ -133,18 +124,12 @@ fn duration(_env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
 
 /// Go's `ParseInt` in base 10: no number is 0, a number out of range is the nearest one in range.
 fn decimal_integer(text: &[u8]) -> i64 {
-    let digits = text
-        .strip_prefix(b"-")
-        .or_else(|| text.strip_prefix(b"+"))
-        .unwrap_or(text);
+    let digits = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return 0;
     }
     let beyond = if text.starts_with(b"-") { i64::MIN } else { i64::MAX };
-    std::str::from_utf8(text)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(beyond)
+    std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(beyond)
 }
 
 fn duration_round(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {

@@ -10,11 +10,7 @@ impl RandomSource for NoRandom {
 }
 
 fn call(name: &str, args: &[Value]) -> Result<Value, Failure> {
-    let row = ROWS
-        .iter()
-        .chain(TIME_METHODS)
-        .find(|row| row.name == name)
-        .expect("a known function");
+    let row = ROWS.iter().chain(TIME_METHODS).find(|row| row.name == name).expect("a known function");
     // 2026-01-02 03:04:05 UTC
     (row.run)(&mut Env::new(Time::from_unix(1_767_323_045, 0), &mut NoRandom), args)
 }
@@ -55,10 +51,7 @@ fn unreadable_dates_are_year_one_or_an_error_without_the_text() {
     let zero = call("toDate", &args).expect("no failure");
     assert!(matches!(zero, Value::Time(time) if time.is_zero()));
     let failure = call("mustToDate", &args).expect_err("not a date");
-    assert_eq!(
-        failure.text(),
-        r#"parsing time "s3cret" as "2006-01-02": cannot parse "s3cret" as "2006""#
-    );
+    assert_eq!(failure.text(), r#"parsing time "s3cret" as "2006-01-02": cannot parse "s3cret" as "2006""#);
     assert!(!failure.to_string().contains("s3cret"));
 }
 
@@ -68,8 +61,5 @@ fn methods_see_the_calendar() {
     let moved = call("AddDate", &[time.clone(), Value::Int(0), Value::Int(1), Value::Int(-3)]).expect("no failure");
     assert_eq!(text("Format", &[moved, Value::str("2006-01-02")]), "2021-04-01");
     assert!(matches!(call("YearDay", &[time.clone()]), Ok(Value::Int(63))));
-    assert_eq!(
-        text("GoString", &[time]),
-        "time.Date(2021, time.March, 4, 0, 0, 0, 0, time.Local)"
-    );
+    assert_eq!(text("GoString", &[time]), "time.Date(2021, time.March, 4, 0, 0, 0, 0, time.Local)");
 }

@@ -87,12 +87,7 @@ fn parse_group(group: &[u8]) -> Result<Vec<Condition>, Failure> {
         let (sign, operator) = known.ok_or_else(improper)?;
         let text = skip_space(&rest[sign.len()..]);
         let found = pieces(text, is_number).ok_or_else(improper)?;
-        conditions.push(condition(
-            *operator,
-            &found.numbers,
-            found.prerelease,
-            &text[..found.length],
-        )?);
+        conditions.push(condition(*operator, &found.numbers, found.prerelease, &text[..found.length])?);
         let after = &text[found.length..];
         let next = skip_space(after);
         rest = match next.split_first() {

@@ -13,9 +13,7 @@ use crate::template::engine::value::{Str, Value};
 
 /// The functions of this family.
 pub const ROWS: &[Row] = &[
-    Row::new("semver", &[P::String], |_, args| {
-        Ok(Value::Semver(Rc::new(Version::parse(arg::bytes(args, 0))?)))
-    }),
+    Row::new("semver", &[P::String], |_, args| Ok(Value::Semver(Rc::new(Version::parse(arg::bytes(args, 0))?)))),
     Row::new("semverCompare", &[P::String, P::String], compare),
 ];
 
@@ -25,12 +23,8 @@ pub const VALUE_METHODS: &[Row] = &[
     Row::new("Major", &[], |_, args| Ok(Value::Uint64(receiver(args).numbers[0]))),
     Row::new("Minor", &[], |_, args| Ok(Value::Uint64(receiver(args).numbers[1]))),
     Row::new("Patch", &[], |_, args| Ok(Value::Uint64(receiver(args).numbers[2]))),
-    Row::new("Prerelease", &[], |_, args| {
-        Ok(Value::str(receiver(args).prerelease.as_str()))
-    }),
-    Row::new("Metadata", &[], |_, args| {
-        Ok(Value::str(receiver(args).metadata.as_str()))
-    }),
+    Row::new("Prerelease", &[], |_, args| Ok(Value::str(receiver(args).prerelease.as_str()))),
+    Row::new("Metadata", &[], |_, args| Ok(Value::str(receiver(args).metadata.as_str()))),
     Row::new("IncMajor", &[], |_, args| raised(args, 0)),
     Row::new("IncMinor", &[], |_, args| raised(args, 1)),
     Row::new("IncPatch", &[], |_, args| raised(args, 2)),
@@ -42,42 +36,22 @@ pub const VALUE_METHODS: &[Row] = &[
         let changed = receiver(args).with_metadata(arg::bytes(args, 1))?;
         Ok(Value::SemverValue(Rc::new(changed)))
     }),
-    Row::new("MarshalJSON", &[], |_, args| {
-        Ok(Value::Bytes(Str::from(format!("\"{}\"", receiver(args)))))
-    }),
-    Row::new("MarshalText", &[], |_, args| {
-        Ok(Value::Bytes(Str::from(receiver(args).to_string())))
-    }),
+    Row::new("MarshalJSON", &[], |_, args| Ok(Value::Bytes(Str::from(format!("\"{}\"", receiver(args)))))),
+    Row::new("MarshalText", &[], |_, args| Ok(Value::Bytes(Str::from(receiver(args).to_string())))),
     Row::new("Value", &[], |_, args| Ok(Value::str(receiver(args).to_string()))),
 ];
 
 /// Further methods of `*semver.Version`.
 pub const POINTER_METHODS: &[Row] = &[
-    Row::new("Original", &[], |_, args| {
-        Ok(Value::str(receiver(args).original.as_str()))
-    }),
-    Row::new("Compare", &[P::Semver], |_, args| {
-        ordered(args, |order| Value::Int(order as i64))
-    }),
+    Row::new("Original", &[], |_, args| Ok(Value::str(receiver(args).original.as_str()))),
+    Row::new("Compare", &[P::Semver], |_, args| ordered(args, |order| Value::Int(order as i64))),
     Row::new("Equal", &[P::Semver], |_, args| {
-        if args[1].is_nil() {
-            Ok(Value::Bool(false))
-        } else {
-            ordered(args, |order| Value::Bool(order.is_eq()))
-        }
+        if args[1].is_nil() { Ok(Value::Bool(false)) } else { ordered(args, |order| Value::Bool(order.is_eq())) }
     }),
-    Row::new("LessThan", &[P::Semver], |_, args| {
-        ordered(args, |order| Value::Bool(order.is_lt()))
-    }),
-    Row::new("LessThanEqual", &[P::Semver], |_, args| {
-        ordered(args, |order| Value::Bool(order.is_le()))
-    }),
-    Row::new("GreaterThan", &[P::Semver], |_, args| {
-        ordered(args, |order| Value::Bool(order.is_gt()))
-    }),
-    Row::new("GreaterThanEqual", &[P::Semver], |_, args| {
-        ordered(args, |order| Value::Bool(order.is_ge()))
-    }),
+    Row::new("LessThan", &[P::Semver], |_, args| ordered(args, |order| Value::Bool(order.is_lt()))),
+    Row::new("LessThanEqual", &[P::Semver], |_, args| ordered(args, |order| Value::Bool(order.is_le()))),
+    Row::new("GreaterThan", &[P::Semver], |_, args| ordered(args, |order| Value::Bool(order.is_gt()))),
+    Row::new("GreaterThanEqual", &[P::Semver], |_, args| ordered(args, |order| Value::Bool(order.is_ge()))),
 ];
 
 fn version_at(args: &[Value], at: usize) -> Option<&Version> {

@@ -42,12 +42,7 @@ pub(super) fn pieces(text: &[u8], number: fn(u8) -> bool) -> Option<Pieces<'_>> 
         if !numbers.is_empty() && text.get(at) != Some(&b'.') {
             break;
         }
-        let length = text
-            .get(from..)
-            .unwrap_or_default()
-            .iter()
-            .take_while(|&&byte| number(byte))
-            .count();
+        let length = text.get(from..).unwrap_or_default().iter().take_while(|&&byte| number(byte)).count();
         if length == 0 {
             break;
         }
@@ -59,12 +54,7 @@ pub(super) fn pieces(text: &[u8], number: fn(u8) -> bool) -> Option<Pieces<'_>> 
     }
     let prerelease = tail(text, &mut at, b'-');
     let metadata = tail(text, &mut at, b'+');
-    Some(Pieces {
-        numbers,
-        prerelease,
-        metadata,
-        length: at,
-    })
+    Some(Pieces { numbers, prerelease, metadata, length: at })
 }
 
 /// Dot-separated identifiers after a mark.
@@ -80,10 +70,7 @@ fn tail<'t>(text: &'t [u8], at: &mut usize, mark: u8) -> &'t [u8] {
             break;
         }
         let rest = text.get(from..).unwrap_or_default();
-        let length = rest
-            .iter()
-            .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-')
-            .count();
+        let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-').count();
         if length == 0 {
             break;
         }
@@ -126,10 +113,7 @@ impl Version {
 
     /// The next major, minor or patch version. A pre-release is raised to its release by a patch step.
     pub fn raised(&self, part: usize) -> Self {
-        let mut next = Self {
-            numbers: self.numbers,
-            ..Self::default()
-        };
+        let mut next = Self { numbers: self.numbers, ..Self::default() };
         if part != 2 || self.prerelease.is_empty() {
             next.numbers[part] = next.numbers[part].wrapping_add(1);
         }
@@ -143,11 +127,7 @@ impl Version {
     /// The library's message.
     pub fn with_prerelease(&self, text: &[u8]) -> Result<Self, Failure> {
         check_prerelease(text)?;
-        Ok(Self {
-            prerelease: utf8::lossy(text),
-            ..self.clone()
-        }
-        .renewed(self))
+        Ok(Self { prerelease: utf8::lossy(text), ..self.clone() }.renewed(self))
     }
 
     /// The same version with this metadata.
@@ -158,23 +138,19 @@ impl Version {
         if !text.is_empty() && !text.split(|&byte| byte == b'.').all(is_identifier) {
             return Err(Failure::new("invalid metadata string"));
         }
-        Ok(Self {
-            metadata: utf8::lossy(text),
-            ..self.clone()
-        }
-        .renewed(self))
+        Ok(Self { metadata: utf8::lossy(text), ..self.clone() }.renewed(self))
     }
 
     /// Which one comes first; metadata does not count.
     pub fn order(&self, other: &Self) -> Ordering {
-        self.numbers
-            .cmp(&other.numbers)
-            .then_with(|| match (self.prerelease.is_empty(), other.prerelease.is_empty()) {
+        self.numbers.cmp(&other.numbers).then_with(|| {
+            match (self.prerelease.is_empty(), other.prerelease.is_empty()) {
                 (true, true) => Ordering::Equal,
                 (true, false) => Ordering::Greater,
                 (false, true) => Ordering::Less,
                 (false, false) => order_prereleases(&self.prerelease, &other.prerelease),
-            })
+            }
+        })
     }
 }
 
@@ -193,11 +169,7 @@ impl fmt::Display for Version {
 }
 
 fn segment_error(digits: &[u8], error: NumberError) -> Failure {
-    let why = if error == NumberError::Range {
-        "value out of range"
-    } else {
-        "invalid syntax"
-    };
+    let why = if error == NumberError::Range { "value out of range" } else { "invalid syntax" };
     let shown = quote::quoted(digits);
     Failure::with_data(
         format!("error parsing version segment: strconv.ParseUint: parsing {shown}: {why}"),
@@ -250,12 +222,6 @@ fn order_identifiers(a: &str, b: &str) -> Ordering {
         (Ok(_), Err(_)) => Ordering::Less,
         (Err(_), Ok(_)) => Ordering::Greater,
         // Numbers that are equal though their texts differ count as smaller, as in the library.
-        (Ok(a), Ok(b)) => {
-            if a > b {
-                Ordering::Greater
-            } else {
-                Ordering::Less
-            }
-        }
+        (Ok(a), Ok(b)) => if a > b { Ordering::Greater } else { Ordering::Less },
     }
 }

@@ -53,11 +53,7 @@ pub fn query_escape(text: &[u8]) -> Vec<u8> {
 }
 
 fn hex_pair(text: &[u8]) -> Option<u8> {
-    let digit = |at: usize| {
-        char::from(*text.get(at)?)
-            .to_digit(16)
-            .and_then(|digit| u8::try_from(digit).ok())
-    };
+    let digit = |at: usize| char::from(*text.get(at)?).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     Some(digit(1)? << 4 | digit(2)?)
 }
 

@@ -13,17 +13,12 @@ use crate::template::engine::value::{Map, Str, Value};
 use url::Url;
 
 /// The functions of this family.
-pub const ROWS: &[Row] = &[
-    Row::new("urlParse", &[P::String], url_parse),
-    Row::new("urlJoin", &[P::Map], url_join),
-];
+pub const ROWS: &[Row] =
+    &[Row::new("urlParse", &[P::String], url_parse), Row::new("urlJoin", &[P::Map], url_join)];
 
 fn url_parse(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
     let url = Url::parse(arg::bytes(args, 0)).map_err(|message| {
-        Failure::with_data(
-            format!("unable to parse url: {message}"),
-            "unable to parse url (text withheld)",
-        )
+        Failure::with_data(format!("unable to parse url: {message}"), "unable to parse url (text withheld)")
     })?;
     let userinfo = url.user.as_ref().map(url::User::text).unwrap_or_default();
     let entries: BTreeMap<Str, Value> = [

@@ -105,9 +105,7 @@ impl Url {
         let at = authority.iter().rposition(|&byte| byte == b'@');
         let host = at.map_or(authority, |at| &authority[at + 1..]);
         self.host = parse_host(&self.scheme, host)?;
-        let Some(userinfo) = at.map(|at| &authority[..at]) else {
-            return Ok(());
-        };
+        let Some(userinfo) = at.map(|at| &authority[..at]) else { return Ok(()) };
         let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(byte);
         if !userinfo.iter().all(allowed) {
             return Err("net/url: invalid userinfo".to_owned());
@@ -127,9 +125,7 @@ impl Url {
         {
             host = &host[..colon];
         }
-        host.strip_prefix(b"[")
-            .and_then(|inner| inner.strip_suffix(b"]"))
-            .unwrap_or(host)
+        host.strip_prefix(b"[").and_then(|inner| inner.strip_suffix(b"]")).unwrap_or(host)
     }
 
     fn escaped(raw: &[u8], plain: &[u8], part: Part) -> Vec<u8> {
@@ -137,11 +133,7 @@ impl Url {
         if !raw.is_empty() && raw.iter().all(valid) && unescape(raw, part).is_ok_and(|text| text == plain) {
             return raw.to_vec();
         }
-        if part == Part::Path && plain == b"*" {
-            plain.to_vec()
-        } else {
-            escape(plain, part)
-        }
+        if part == Part::Path && plain == b"*" { plain.to_vec() } else { escape(plain, part) }
     }
 
     /// The whole URL.
@@ -235,33 +227,21 @@ fn parse_host(scheme: &[u8], host: &[u8]) -> Result<Vec<u8>, String> {
 
 /// `[address]:port`
 fn parse_literal(host: &[u8]) -> Result<Vec<u8>, String> {
-    let close = host
-        .iter()
-        .rposition(|&byte| byte == b']')
-        .ok_or("missing ']' in host")?;
+    let close = host.iter().rposition(|&byte| byte == b']').ok_or("missing ']' in host")?;
     let port = &host[close + 1..];
     if !is_port(port) {
         return Err(bad_port(port));
     }
     let name = &host[1..close];
     let address = match find(name, b"%25") {
-        Some(zone) => [
-            unescape(&name[..zone], Part::Host)?,
-            unescape(&name[zone..], Part::Zone)?,
-        ]
-        .concat(),
+        Some(zone) => [unescape(&name[..zone], Part::Host)?, unescape(&name[zone..], Part::Zone)?].concat(),
         None => unescape(name, Part::Host)?,
     };
     let plain = cut(&address, b'%').0;
-    let parsed = std::str::from_utf8(plain)
-        .ok()
-        .and_then(|text| text.parse::<std::net::IpAddr>().ok());
+    let parsed = std::str::from_utf8(plain).ok().and_then(|text| text.parse::<std::net::IpAddr>().ok());
     match parsed {
         Some(std::net::IpAddr::V6(_)) => Ok([b"[", &address[..], b"]", port].concat()),
         Some(std::net::IpAddr::V4(_)) => Err("invalid IP-literal".to_owned()),
-        None => Err(format!(
-            "invalid host: ParseAddr({}): unable to parse IP",
-            quote::quoted(&address)
-        )),
+        None => Err(format!("invalid host: ParseAddr({}): unable to parse IP", quote::quoted(&address))),
     }
 }
