@@ -14,6 +14,7 @@ pub mod inputs;
 pub mod mint_token;
 pub mod options;
 pub mod output;
+pub mod push;
 pub mod put;
 pub mod request;
 pub mod session;
@@ -59,6 +60,7 @@ enum Command {
     Apply(apply::ApplyArgs),
     Request(request::RequestArgs),
     Sync(sync::SyncArgs),
+    Push(push::PushArgs),
     Status(status::StatusArgs),
     Completion(completion::CompletionArgs),
     Version(version::VersionArgs),
@@ -76,6 +78,7 @@ impl Command {
             Self::Apply(_) => "apply",
             Self::Request(_) => "request",
             Self::Sync(_) => "sync",
+            Self::Push(_) => "push",
             Self::Status(_) => "status",
             Self::Completion(_) => "completion",
             Self::Version(_) => "version",
@@ -94,6 +97,7 @@ impl Command {
             Self::Apply(a) => a.is_machine(),
             Self::Request(a) => a.is_machine(),
             Self::Sync(a) => a.is_machine(),
+            Self::Push(a) => a.is_machine(),
             Self::Status(a) => a.is_machine(),
             Self::Version(a) => a.is_machine(),
             Self::Completion(_) | Self::Options(_) => false,
@@ -119,6 +123,7 @@ impl Command {
             Self::Apply(args) => apply::run(session, args).await,
             Self::Request(args) => request::run(session, args).await,
             Self::Sync(args) => sync::run(session, args).await,
+            Self::Push(args) => push::run(session, args).await,
             Self::Status(args) => status::run(session, args).await,
             Self::Version(args) => version::run(session, args).await,
             Self::Completion(_) | Self::Options(_) => Ok(ExitCode::Done),

@@ -117,7 +117,7 @@ pub async fn run(session: &Session, args: SyncArgs) -> Result<ExitCode, CliError
     let (mut targets, mut broken) = (Vec::new(), Vec::new());
     let holder = holder()?;
     let mut namespace = "default".to_owned();
-    for target in connect(session, &args).await? {
+    for target in connect(session, &args.targets).await? {
         match &target.cluster {
             Ok(cluster) => {
                 namespace.clone_from(&cluster.namespace);
@@ -154,9 +154,13 @@ pub async fn run(session: &Session, args: SyncArgs) -> Result<ExitCode, CliError
     conclude(session, &args, &reports, broken.len(), strict)
 }
 
-async fn connect(session: &Session, args: &SyncArgs) -> Result<Vec<Target>, CliError> {
-    if args.targets.is_used() {
-        return session.targets(&args.targets, None).await;
+/// The clusters that are named, or the one of the context.
+///
+/// # Errors
+/// The selection cannot be made.
+pub async fn connect(session: &Session, targets: &TargetArgs) -> Result<Vec<Target>, CliError> {
+    if targets.is_used() {
+        return session.targets(targets, None).await;
     }
     let context = session.context()?;
     let cluster = session.connect(&context).await;
@@ -213,6 +217,11 @@ impl Printer<'_> {
             SyncEvent::Would { verb, resource, namespace, name } => {
                 if !self.machine {
                     ui.line(&place(format!("would {verb} {resource} {namespace}/{name}")));
+                }
+            }
+            SyncEvent::Remote { key, store, entry, action } => {
+                if !self.machine {
+                    ui.line(&place(format!("would {} {entry} in {store} for {key}", action.as_str())));
                 }
             }
             SyncEvent::Note { message } => ui.note(&place(message.clone())),

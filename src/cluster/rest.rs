@@ -42,6 +42,17 @@ pub const SECRET_STORES: Resource = Resource { base: "apis/external-secrets.io/v
 /// ClusterSecretStores.
 pub const CLUSTER_SECRET_STORES: Resource =
     Resource { base: "apis/external-secrets.io/v1", plural: "clustersecretstores" };
+/// PushSecrets.
+pub const PUSH_SECRETS: Resource = Resource { base: "apis/external-secrets.io/v1alpha1", plural: "pushsecrets" };
+/// ClusterPushSecrets.
+pub const CLUSTER_PUSH_SECRETS: Resource =
+    Resource { base: "apis/external-secrets.io/v1alpha1", plural: "clusterpushsecrets" };
+/// ClusterExternalSecrets.
+pub const CLUSTER_EXTERNAL_SECRETS: Resource =
+    Resource { base: "apis/external-secrets.io/v1", plural: "clusterexternalsecrets" };
+/// GeneratorStates.
+pub const GENERATOR_STATES: Resource =
+    Resource { base: "apis/generators.external-secrets.io/v1alpha1", plural: "generatorstates" };
 
 impl Resource {
     /// Path of the collection, of one namespace or (with `""`) of the cluster.

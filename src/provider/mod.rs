@@ -83,6 +83,46 @@ pub trait Writer: Send + Sync {
     async fn delete(&self, remote: &PushRemoteRef) -> Result<(), ProviderError>;
     /// Whether the remote secret (or the property) exists.
     async fn exists(&self, remote: &PushRemoteRef) -> Result<bool, ProviderError>;
+    /// As [`Writer::exists`], at the place the entry's envelope names.
+    async fn exists_entry(&self, data: &PushData) -> Result<bool, ProviderError> {
+        self.exists(&data.match_.remote_ref).await
+    }
+    /// Deletes what an earlier push of `data` wrote, and nothing else. `proven` says that the status proves the push;
+    /// a store that keeps its own evidence goes by that.
+    async fn delete_written(&self, data: &PushData, proven: bool) -> Result<Deletion, ProviderError> {
+        if !proven {
+            return Ok(Deletion::Left("it existed before, and the store does not tell who wrote it".to_owned()));
+        }
+        self.delete(&data.match_.remote_ref).await.map(|()| Deletion::Done)
+    }
+    /// What tells one remote object from another, whichever store leads to it; `None` if the store cannot tell.
+    async fn identity(&self, _data: &PushData) -> Result<Option<String>, ProviderError> {
+        Ok(None)
+    }
+    /// What [`Writer::push`] would do now.
+    async fn preview(&self, _secret: &PushSource, data: &PushData) -> Result<Preview, ProviderError> {
+        Ok(if self.exists_entry(data).await? { Preview::Update } else { Preview::Create })
+    }
+}
+
+/// What became of a deletion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deletion {
+    /// It is gone, or was gone before.
+    Done,
+    /// It was left alone, wholly or in part, for this reason.
+    Left(String),
+}
+
+/// What a push would do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preview {
+    /// Make a remote object.
+    Create,
+    /// Write into one that exists.
+    Update,
+    /// Nothing: it holds that already.
+    Unchanged,
 }
 
 /// The Secret a PushSecret pushes from.

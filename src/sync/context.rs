@@ -18,6 +18,7 @@ use super::queue::{Key, Queue};
 use super::recorder::Recorder;
 use super::settings::Settings;
 use crate::api::external_secret::ExternalSecret;
+use crate::api::push_secret::PushSecret;
 use crate::api::secret_store::{ClusterSecretStore, SecretStore};
 use crate::cluster::cache::{Cache, Id};
 use crate::cluster::credentials::Credentials;
@@ -48,6 +49,8 @@ pub struct Context {
     pub secret_stores: Arc<Cache<SecretStore>>,
     /// ClusterSecretStores.
     pub cluster_secret_stores: Arc<Cache<ClusterSecretStore>>,
+    /// PushSecrets.
+    pub push_secrets: Arc<Cache<PushSecret>>,
     /// Managed Secrets.
     pub secrets: Arc<Cache<SecretEntry>>,
     /// Namespaces, metadata only.

@@ -22,6 +22,37 @@ pub enum Change {
     NotDue,
 }
 
+/// What a PushSecret would do with one remote entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RemoteAction {
+    /// Make it.
+    Create,
+    /// Change it, or (where the store cannot tell) write the same again.
+    Update,
+    /// Nothing: it holds that already.
+    Unchanged,
+    /// Nothing: it exists, and the policy is `IfNotExists`.
+    Skip,
+    /// Delete it.
+    Delete,
+    /// Not delete it, although it is no longer asked for.
+    Leave,
+}
+
+impl RemoteAction {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Unchanged => "unchanged",
+            Self::Skip => "skip",
+            Self::Delete => "delete",
+            Self::Leave => "leave",
+        }
+    }
+}
+
 /// One thing that happened in one cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SyncEvent {
@@ -97,6 +128,17 @@ pub enum SyncEvent {
         namespace: String,
         /// Name.
         name: String,
+    },
+    /// What a PushSecret would have done at the provider, in shadow mode.
+    Remote {
+        /// The PushSecret.
+        key: Key,
+        /// `Kind/name` of the store.
+        store: String,
+        /// Remote key, with `/property`.
+        entry: String,
+        /// What.
+        action: RemoteAction,
     },
     /// Something worth a line that concerns no single object.
     Note {

@@ -8,6 +8,7 @@ use tokio::sync::watch as signal;
 use super::context::Context;
 use super::queue::{Key, Next};
 use crate::api::external_secret::ExternalSecret;
+use crate::api::push_secret::PushSecret;
 use crate::api::secret_store::{ClusterSecretStore, SecretStore};
 use crate::cluster::cache::{Cache, Cached, Delta, Health, Id};
 use crate::cluster::rest::Resource;
@@ -48,6 +49,8 @@ pub struct Hub {
     pub secret_stores: Vec<Listener<SecretStore>>,
     /// Listeners of [`Context::cluster_secret_stores`].
     pub cluster_secret_stores: Vec<Listener<ClusterSecretStore>>,
+    /// Listeners of [`Context::push_secrets`].
+    pub push_secrets: Vec<Listener<PushSecret>>,
     /// Listeners of [`Context::secrets`] (managed Secrets only).
     pub secrets: Vec<Listener<SecretEntry>>,
     /// Listeners of [`Context::namespaces`].

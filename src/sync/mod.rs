@@ -8,17 +8,23 @@
 //!
 //! Each cluster has its own queue, caches, connections and failures; a dead one costs the others nothing.
 
+pub mod cluster_external_secret;
+pub mod cluster_push_secret;
+pub mod children;
 pub mod context;
 pub mod credential_watch;
 pub mod event;
 pub mod external_secret;
 pub mod gate;
+pub mod generate;
+pub mod generator_state;
 pub mod guard;
 pub mod index;
 pub mod kind;
 pub mod leader;
 pub mod objects;
 pub mod pause;
+pub mod push_secret;
 pub mod queue;
 pub mod recorder;
 pub mod retry;
@@ -27,10 +33,11 @@ mod source_watch;
 pub mod settings;
 pub mod store;
 pub mod store_access;
+pub mod store_finalizer;
 
 use kind::Kind;
 
-pub use event::{Change, Sink, SyncEvent};
+pub use event::{Change, RemoteAction, Sink, SyncEvent};
 pub use run::{ClusterReport, Target, run};
 pub use settings::{Mode, Settings, SourceWatch};
 
@@ -42,4 +49,10 @@ pub static KINDS: &[Make] = &[
     store::StoreKind::namespaced,
     store::StoreKind::cluster_wide,
     external_secret::ExternalSecretKind::boxed,
+    push_secret::PushSecretKind::boxed,
+    store_finalizer::StoreFinalizer::namespaced,
+    store_finalizer::StoreFinalizer::cluster_wide,
+    cluster_external_secret::ClusterExternalSecretKind::boxed,
+    cluster_push_secret::ClusterPushSecretKind::boxed,
+    generator_state::GeneratorStateKind::boxed,
 ];

@@ -261,6 +261,7 @@ fn build_context(
         external_secrets: Arc::default(),
         secret_stores: Arc::default(),
         cluster_secret_stores: Arc::default(),
+        push_secrets: Arc::default(),
         secrets: Arc::default(),
         namespaces: Arc::default(),
         index: Arc::new(Index::default()),
@@ -285,6 +286,7 @@ fn start(cx: &Arc<Context>, kinds: &HashMap<&'static str, Box<dyn Kind>>) -> Vec
     cx.external_secrets.listen(hub.external_secrets);
     cx.secret_stores.listen(hub.secret_stores);
     cx.cluster_secret_stores.listen(hub.cluster_secret_stores);
+    cx.push_secrets.listen(hub.push_secrets);
     cx.secrets.listen(hub.secrets);
     cx.namespaces.listen(hub.namespaces);
     hub.watches
@@ -376,6 +378,10 @@ static PASSES: AtomicU64 = AtomicU64::new(0);
 
 async fn pass(cx: Arc<Context>, kinds: Arc<HashMap<&'static str, Box<dyn Kind>>>, key: Key) {
     let Some(kind) = kinds.get(key.kind) else { return };
+    if cx.settings.focus.is_some_and(|only| only != key.kind) {
+        cx.queue.done(&key, Next::Wait, 0);
+        return;
+    }
     let next = match AssertUnwindSafe(kind.reconcile(&cx, &key)).catch_unwind().await {
         Ok(next) => next,
         Err(_) => {

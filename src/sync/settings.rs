@@ -38,6 +38,8 @@ pub struct Settings {
     pub allow_generic_targets: bool,
     /// When the run ends.
     pub mode: Mode,
+    /// Only passes over this kind; `None`: over all.
+    pub focus: Option<&'static str>,
     /// Write nothing, report what would have been written.
     pub shadow: bool,
     /// Start beside a live operator of the same class.
@@ -64,6 +66,7 @@ impl Default for Settings {
             source_watch: SourceWatch::Auto,
             allow_generic_targets: false,
             mode: Mode::Watch,
+            focus: None,
             shadow: false,
             take_over: false,
             store_requeue: Duration::from_secs(300),

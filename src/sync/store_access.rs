@@ -13,11 +13,11 @@ use crate::lang::regexp::Regexp;
 
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
-/// The store, if `namespace` may use it.
+/// The store, if it is of our class and `namespace` may use it, whatever its condition says.
 ///
 /// # Errors
-/// ESO's texts; parked where the store was not looked at yet in this process and says nothing about itself.
-pub async fn usable(cx: &Context, reference: &StoreRef, namespace: &str) -> Result<StoreView, EntryError> {
+/// ESO's texts.
+pub async fn admitted(cx: &Context, reference: &StoreRef, namespace: &str) -> Result<StoreView, EntryError> {
     let cluster = reference.kind.is_cluster();
     let kind = if cluster { store::CLUSTER_SECRET_STORE } else { store::SECRET_STORE };
     let name = &reference.name;
@@ -35,7 +35,18 @@ pub async fn usable(cx: &Context, reference: &StoreRef, namespace: &str) -> Resu
             format!(r#"using cluster store "{name}" is not allowed from namespace "{namespace}": denied by spec.condition"#);
         return Err(fail(text));
     }
+    Ok(found)
+}
+
+/// As [`admitted`], and the store must have been found good (ESO's flood gate).
+///
+/// # Errors
+/// ESO's texts; parked where the store was not looked at yet in this process and says nothing about itself.
+pub async fn usable(cx: &Context, reference: &StoreRef, namespace: &str) -> Result<StoreView, EntryError> {
+    let found = admitted(cx, reference, namespace).await?;
     if cx.settings.flood_gate {
+        let (kind, name) = (found.kind, &found.name);
+        let fail = |text: String| EntryError::Other(text, Retry::Backoff);
         let key = found.key();
         if !cx.memory.is_validated(&key) && !found.is_ready() {
             return Err(EntryError::Parked(key));

@@ -9,6 +9,8 @@ pub mod hash;
 pub mod managed;
 pub mod manifest;
 pub mod names;
+pub mod patch;
+pub mod push;
 pub mod refresh;
 pub mod secret;
 pub mod windows;

@@ -24,7 +24,9 @@ use kube::api::{ListParams, PostParams};
 use kube::{Api, Client, Resource};
 
 use self::connection::{Origin, Remote, resolve};
-use super::{Capabilities, Entry, OpenRequest, Provider, ProviderError, PushSource, Validation, Writer};
+use super::{
+    Capabilities, Deletion, Entry, OpenRequest, Preview, Provider, ProviderError, PushSource, Validation, Writer,
+};
 use crate::api::external_secret::{Find, RemoteRef};
 use crate::api::push_secret::{PushData, PushRemoteRef};
 use crate::cluster::go_error::{ApiFailure, RequestLine, TIMED_OUT, api_failure, url_error};
@@ -376,5 +378,21 @@ impl Writer for Kubernetes {
 
     async fn exists(&self, remote: &PushRemoteRef) -> Result<bool, ProviderError> {
         write::exists(self, remote).await
+    }
+
+    async fn exists_entry(&self, data: &PushData) -> Result<bool, ProviderError> {
+        write::exists_entry(self, data).await
+    }
+
+    async fn delete_written(&self, data: &PushData, _proven: bool) -> Result<Deletion, ProviderError> {
+        write::delete_written(self, data).await
+    }
+
+    async fn identity(&self, data: &PushData) -> Result<Option<String>, ProviderError> {
+        write::identity(self, data).await
+    }
+
+    async fn preview(&self, source: &PushSource, data: &PushData) -> Result<Preview, ProviderError> {
+        write::preview(self, source, data).await
     }
 }

@@ -1,18 +1,18 @@
 //! Pushing to, deleting from and looking into a remote Secret.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::FutureExt as _;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{DeleteParams, PostParams};
+use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::{Api, Resource};
 
 use super::{Call, Kubernetes, names};
 use crate::api::push_secret::{PushData, PushRemoteRef};
 use crate::cluster::go_error::ApiFailure;
 use crate::provider::values::json_of_data;
-use crate::provider::{ProviderError, PushSource, metadata};
+use crate::provider::{Deletion, Preview, ProviderError, PushSource, metadata};
 
 /// Field manager of ESO's own writes to remote Secrets (the name of its binary).
 const MANAGER: &str = "external-secrets";
@@ -56,6 +56,18 @@ impl Envelope {
             filled.map_err(|error| wrap(ProviderError::invalid(error)))?;
         }
         Ok(envelope)
+    }
+
+    /// Where the remote Secret is.
+    fn namespace<'a>(&'a self, provider: &'a Kubernetes) -> Result<&'a str, ProviderError> {
+        match self.remote_namespace.as_str() {
+            "" => Ok(provider.namespace()),
+            _ if !provider.origin.cluster_scoped => {
+                let text = "remoteNamespace override is only supported with ClusterSecretStore";
+                Err(ProviderError::invalid(text))
+            }
+            other => Ok(other),
+        }
     }
 
     /// Labels and annotations as the source has them for this entry.
@@ -110,15 +122,7 @@ pub async fn push(provider: &Kubernetes, source: &PushSource, data: &PushData) -
         return Err(ProviderError::invalid(text));
     }
     let envelope = Envelope::parse(data)?;
-    let namespace = match envelope.remote_namespace.as_str() {
-        "" => provider.namespace(),
-        _ if !provider.origin.cluster_scoped => {
-            return Err(ProviderError::invalid(
-                "remoteNamespace override is only supported with ClusterSecretStore",
-            ));
-        }
-        other => other,
-    };
+    let namespace = envelope.namespace(provider)?;
     match provider.read_secret_in(namespace, &remote.remote_key).await {
         Ok(found) => {
             let wanted = desired(found.clone(), source, data, &envelope)?;
@@ -302,6 +306,110 @@ pub async fn exists(provider: &Kubernetes, remote: &PushRemoteRef) -> Result<boo
 
 fn has_key(secret: &Secret, key: &str) -> bool {
     secret.data.as_ref().is_some_and(|data| data.contains_key(key))
+}
+
+/// As [`exists`], where the envelope says.
+pub async fn exists_entry(provider: &Kubernetes, data: &PushData) -> Result<bool, ProviderError> {
+    let found = read_entry(provider, data).await?;
+    let property = &data.match_.remote_ref.property;
+    Ok(found.is_some_and(|secret| property.is_empty() || has_key(&secret, property)))
+}
+
+/// UID of the remote Secret.
+pub async fn identity(provider: &Kubernetes, data: &PushData) -> Result<Option<String>, ProviderError> {
+    Ok(read_entry(provider, data).await?.and_then(|secret| secret.metadata.uid))
+}
+
+/// What [`push`] would do.
+pub async fn preview(provider: &Kubernetes, source: &PushSource, data: &PushData) -> Result<Preview, ProviderError> {
+    let Some(found) = read_entry(provider, data).await? else { return Ok(Preview::Create) };
+    let wanted = desired(found.clone(), source, data, &Envelope::parse(data)?)?;
+    Ok(if same(&found, &wanted) { Preview::Unchanged } else { Preview::Update })
+}
+
+async fn read_entry(provider: &Kubernetes, data: &PushData) -> Result<Option<Secret>, ProviderError> {
+    let envelope = Envelope::parse(data)?;
+    match provider.read_secret_in(envelope.namespace(provider)?, &data.match_.remote_ref.remote_key).await {
+        Ok(found) => Ok(Some(found)),
+        Err(failure) if failure.is_not_found() => Ok(None),
+        Err(failure) => Err(failure.into()),
+    }
+}
+
+/// Takes back what pushes wrote, by the evidence of `managedFields`: only keys the pushing manager owns alone, and the
+/// Secret itself only if that manager made it and nothing of anybody else is left in it.
+pub async fn delete_written(provider: &Kubernetes, data: &PushData) -> Result<Deletion, ProviderError> {
+    let Some(mut secret) = read_entry(provider, data).await? else { return Ok(Deletion::Done) };
+    let envelope = Envelope::parse(data)?;
+    let namespace = envelope.namespace(provider)?;
+    let property = &data.match_.remote_ref.property;
+    let evidence = Evidence::of(&secret);
+    let held = secret.data.take().unwrap_or_default();
+    let asked = |key: &String| property.is_empty() || key == property;
+    if !property.is_empty() && !held.contains_key(property) {
+        return Ok(Deletion::Done);
+    }
+    let (gone, left): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        held.into_iter().partition(|(key, _)| asked(key) && evidence.is_ours(key));
+    let foreign = left.keys().any(asked);
+    if left.is_empty() && evidence.made {
+        delete_exactly(provider, namespace, &secret).await?;
+        return Ok(Deletion::Done);
+    }
+    if gone.is_empty() {
+        return Ok(Deletion::Left("managedFields show that something else wrote it".to_owned()));
+    }
+    secret.data = Some(left);
+    replace(provider, namespace, &secret).await?;
+    Ok(if foreign { Deletion::Left("managedFields show that something else wrote some of its keys".to_owned()) } else { Deletion::Done })
+}
+
+/// Who wrote what of a Secret.
+#[derive(Debug, Default)]
+struct Evidence {
+    /// The pushing manager set the type, so it made the Secret.
+    made: bool,
+    ours: BTreeSet<String>,
+    others: BTreeSet<String>,
+}
+
+impl Evidence {
+    fn of(secret: &Secret) -> Self {
+        let mut evidence = Self::default();
+        for entry in secret.metadata.managed_fields.iter().flatten() {
+            let Some(fields) = entry.fields_v1.as_ref().map(|f| &f.0) else { continue };
+            let ours = entry.manager.as_deref() == Some(MANAGER);
+            evidence.made |= ours && fields.get("f:type").is_some();
+            let keys = fields.get("f:data").and_then(serde_json::Value::as_object);
+            let keys = keys.into_iter().flat_map(|o| o.keys()).filter_map(|k| k.strip_prefix("f:")).map(str::to_owned);
+            if ours { evidence.ours.extend(keys) } else { evidence.others.extend(keys) }
+        }
+        evidence
+    }
+
+    fn is_ours(&self, key: &str) -> bool {
+        self.ours.contains(key) && !self.others.contains(key)
+    }
+}
+
+/// Deletes the Secret as it was read, and no later state of it.
+async fn delete_exactly(provider: &Kubernetes, namespace: &str, secret: &Secret) -> Result<(), ProviderError> {
+    let name = secret.metadata.name.as_deref().unwrap_or_default();
+    let segment = names::object_segment(name)?;
+    let path = format!("{}/{segment}", Secret::url_path(&(), Some(namespace)));
+    let call = Call { method: "DELETE", verb: "delete", path, resource: "secrets", name };
+    let preconditions =
+        Preconditions { uid: secret.metadata.uid.clone(), resource_version: secret.metadata.resource_version.clone() };
+    let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+    let (segment, params) = (segment.as_str(), &params);
+    let request = move |client| {
+        async move { Api::<Secret>::namespaced(client, namespace).delete(segment, params).await }.boxed()
+    };
+    match provider.call(call, request).await {
+        Ok(_) => Ok(()),
+        Err(failure) if failure.is_not_found() => Ok(()),
+        Err(failure) => Err(failure.into()),
+    }
 }
 
 #[cfg(test)]

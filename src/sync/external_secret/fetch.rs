@@ -69,7 +69,7 @@ struct Clients(HashMap<Key, Box<dyn Provider>>);
 /// True where a generator that can be read names another class.
 pub async fn is_foreign_generator(pass: &Pass<'_>, spec: &ExternalSecretSpec) -> bool {
     for reference in class::generators(spec) {
-        if generate::is_foreign(pass, reference).await {
+        if generate::is_foreign(&pass.owner(), reference).await {
             return true;
         }
     }
@@ -84,8 +84,8 @@ pub async fn provider_data(pass: &Pass<'_>, spec: &ExternalSecretSpec) -> Result
     let mut generated = generate::Session::default();
     let result = collect(pass, spec, &mut generated).await;
     let kept = match &result {
-        Ok(_) => generated.commit(pass).await,
-        Err(_) => generated.roll_back(pass).await,
+        Ok(_) => generated.commit(&pass.owner()).await,
+        Err(_) => generated.roll_back(&pass.owner()).await,
     };
     match (result, kept) {
         (Ok(_), Err(message)) => Err(FetchError::Failed { message, retry: Retry::Backoff }),
@@ -194,7 +194,7 @@ async fn one_map(
         return ask.await.map(Some).map_err(|e| ("extract", e));
     }
     let Some(reference) = source.and_then(|s| s.generator_ref.as_ref()) else { return Ok(None) };
-    let made = generated.generate(pass, reference, index).await;
+    let made = generated.generate(&pass.owner(), reference, index).await;
     let part = "sourceRef.generatorRef";
     let made = made.map_err(|e| (part, e))?;
     let made = pipeline::generated(made, &entry.rewrite, &mut sources::transform).map_err(|e| (part, EntryError::text(e)))?;

@@ -5,7 +5,6 @@
 mod class;
 mod fetch;
 mod finalize;
-mod generate;
 mod manifest;
 mod outcome;
 mod pass;
@@ -13,6 +12,7 @@ mod sources;
 mod target;
 
 pub use fetch::EntryError;
+pub use sources::{render_push, transform};
 pub use manifest::GenericTargets;
 pub use class::stores as stores_of;
 pub use outcome::Retry;
@@ -22,6 +22,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::context::Context;
+use super::generate;
 use super::kind::{Hub, Kind, Watch};
 use super::queue::{Key, Next, Priority, Queue};
 use crate::api::external_secret::ExternalSecret;

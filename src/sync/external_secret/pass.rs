@@ -14,6 +14,7 @@ use crate::cluster::error::ClusterError;
 use crate::cluster::rest::EXTERNAL_SECRETS;
 use crate::sync::context::Context;
 use crate::sync::credential_watch;
+use crate::sync::generate::Owner;
 use crate::sync::event::{Change, SyncEvent};
 use crate::sync::queue::{Key, Next};
 use crate::sync::recorder::{Involved, Record, Severity};
@@ -45,6 +46,12 @@ pub struct Pass<'a> {
 }
 
 impl Pass<'_> {
+    /// The object as generators see it.
+    pub fn owner(&self) -> Owner<'_> {
+        let uid = self.object.metadata.uid.as_deref().unwrap_or_default();
+        Owner { cx: self.cx, key: self.key, api_version: "external-secrets.io/v1", uid, always: false }
+    }
+
     /// Records a Kubernetes event about the object.
     pub fn event(&self, severity: Severity, reason: &'static str, message: impl Into<String>) {
         let meta = &self.object.metadata;

@@ -13,12 +13,14 @@ use crate::api::external_secret::{
 };
 use crate::cluster::error::ClusterError;
 use crate::cluster::rest::CONFIG_MAPS;
-use crate::secret::SecretData;
+use crate::secret::{SecretData, SecretValue};
+use crate::sync::context::Context;
+use crate::provider::PushSource;
 use crate::secret::rewrite::TemplateFault;
 use crate::target::TargetSecret;
 use crate::target::build::{self, existing_view, keeps_data, managed_keys};
 use crate::template::{
-    self, Blueprint, Decoding, Delimiters, ManagedKeys, ManifestInput, Origin, RandomSource, RenderInput, Rendered,
+    self, Blueprint, Decoding, Delimiters, ExistingSecret, ManagedKeys, ManifestInput, Origin, RandomSource, RenderInput, Rendered,
     Scope, SourceItem, SourceRef, Sources, Surroundings, TemplateError,
 };
 
@@ -47,7 +49,7 @@ pub async fn render(
     data: &SecretData,
 ) -> Result<Rendered, String> {
     let blueprint = spec.target.template.as_ref().map(blueprint);
-    let sources = read_sources(pass, spec.target.template.as_ref()).await?;
+    let sources = read_sources(pass.cx, pass.object.namespace(), spec.target.template.as_ref()).await?;
     let meta = &pass.object.metadata;
     let (labels, annotations) =
         (meta.labels.clone().unwrap_or_default(), meta.annotations.clone().unwrap_or_default());
@@ -81,7 +83,7 @@ pub async fn render_manifest(
 ) -> Result<Value, String> {
     let manifest = spec.target.manifest.clone().unwrap_or_default();
     let blueprint = spec.target.template.as_ref().map(blueprint);
-    let sources = read_sources(pass, spec.target.template.as_ref()).await?;
+    let sources = read_sources(pass.cx, pass.object.namespace(), spec.target.template.as_ref()).await?;
     let meta = &pass.object.metadata;
     let (labels, annotations) =
         (meta.labels.clone().unwrap_or_default(), meta.annotations.clone().unwrap_or_default());
@@ -100,6 +102,51 @@ pub async fn render_manifest(
     };
     let surroundings = Surroundings { now: now(), random: &mut SystemRandom };
     template::render_manifest(&input, surroundings).map_err(|error| shown(&error))
+}
+
+/// A PushSecret's template over one source: the source's keys and metadata stay, the rendered ones win, the type is the
+/// template's even where that is empty. The rules against privileged Secrets do not apply here (as in ESO).
+///
+/// # Errors
+/// ESO's text.
+pub async fn render_push(
+    cx: &Context,
+    namespace: &str,
+    template: &Template,
+    source: &PushSource,
+) -> Result<PushSource, String> {
+    let mut blueprint = blueprint(template);
+    blueprint.secret_type = String::new();
+    blueprint.engine_version = String::new();
+    blueprint.finalizers.clear();
+    let sources = read_sources(cx, namespace, Some(template)).await?;
+    let fetched = build::secret_map(&source.data);
+    let existing = ExistingSecret {
+        data: fetched.clone(),
+        labels: source.labels.clone(),
+        annotations: source.annotations.clone(),
+        ..ExistingSecret::default()
+    };
+    let input = RenderInput {
+        fetched: &fetched,
+        blueprint: Some(&blueprint),
+        labels: &BTreeMap::new(),
+        annotations: &BTreeMap::new(),
+        sources: &sources,
+        existing: Some(&existing),
+        managed: &ManagedKeys::default(),
+        keep_existing_data: true,
+        delimiters: &Delimiters::default(),
+    };
+    let surroundings = Surroundings { now: now(), random: &mut SystemRandom };
+    let rendered = template::render(&input, surroundings).map_err(|error| shown(&error))?;
+    Ok(PushSource {
+        name: source.name.clone(),
+        secret_type: Some(template.type_.clone()),
+        labels: rendered.labels,
+        annotations: rendered.annotations,
+        data: rendered.data.into_iter().map(|(key, value)| (key, SecretValue::new(value.to_vec()))).collect(),
+    })
 }
 
 /// ESO's text of an error where it repeats nothing that was fetched, else our own.
@@ -184,15 +231,14 @@ struct ConfigMapData {
 }
 
 /// Everything `templateFrom` names, as far as it exists; what is missing is the template room's error, at its place.
-async fn read_sources(pass: &Pass<'_>, template: Option<&Template>) -> Result<Sources, String> {
+async fn read_sources(cx: &Context, namespace: &str, template: Option<&Template>) -> Result<Sources, String> {
     let mut sources = Sources::default();
-    let namespace = pass.object.namespace();
     for from in template.map(|t| t.template_from.as_slice()).unwrap_or_default() {
         if let Some(reference) = &from.config_map
             && !sources.config_maps.contains_key(&reference.name)
         {
             let read: Result<Option<ConfigMapData>, ClusterError> =
-                pass.cx.rest.get_opt(&CONFIG_MAPS.object(namespace, &reference.name)).await;
+                cx.rest.get_opt(&CONFIG_MAPS.object(namespace, &reference.name)).await;
             if let Some(found) = read.map_err(unreadable)? {
                 sources.config_maps.insert(reference.name.clone(), found.data.unwrap_or_default());
             }
@@ -200,7 +246,7 @@ async fn read_sources(pass: &Pass<'_>, template: Option<&Template>) -> Result<So
         if let Some(reference) = &from.secret
             && !sources.secrets.contains_key(&reference.name)
         {
-            let read = super::target::read_live(pass.cx, namespace, &reference.name).await;
+            let read = super::target::read_live(cx, namespace, &reference.name).await;
             if let Some(found) = read.map_err(unreadable)? {
                 sources.secrets.insert(reference.name.clone(), build::secret_map(&found.data));
             }

@@ -1,13 +1,13 @@
-//! Generators of an ExternalSecret: find the object, make the values, keep the state for a later clean-up.
+//! Generators of an ExternalSecret or a PushSecret: find the object, make the values, keep the state for a later clean-up.
 
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::fetch::EntryError;
-use super::outcome::Retry;
-use super::pass::Pass;
+use super::context::Context;
+use super::external_secret::{EntryError, Retry};
+use super::queue::Key;
 use crate::api::generator::{GeneratorKindInfo, GeneratorRef, generator_kind};
 use crate::api::{GENERATORS_GROUP, V1ALPHA1};
 use crate::cluster::error::ClusterError;
@@ -20,6 +20,26 @@ const BASE: &str = "apis/generators.external-secrets.io/v1alpha1";
 const STATES: Resource = Resource { base: BASE, plural: "generatorstates" };
 const CLUSTER_GENERATORS: Resource = Resource { base: BASE, plural: "clustergenerators" };
 const OWNER_KEY: &str = "generators.external-secrets.io/owner-key";
+
+/// Whom a generator runs for, and who owns the states it leaves.
+pub struct Owner<'a> {
+    /// The cluster.
+    pub cx: &'a Context,
+    /// Kind, namespace and name.
+    pub key: &'a Key,
+    /// `apiVersion` of the kind.
+    pub api_version: &'static str,
+    /// UID.
+    pub uid: &'a str,
+    /// States are kept whatever the settings say (ESO's flag is about ExternalSecrets).
+    pub always: bool,
+}
+
+impl Owner<'_> {
+    fn keeps_state(&self) -> bool {
+        self.always || self.cx.settings.generator_state
+    }
+}
 
 /// A generator as it runs: its kind and the whole object.
 struct Resolved {
@@ -47,7 +67,7 @@ impl From<ResolveError> for EntryError {
 }
 
 /// True where the generator can be read and names another class.
-pub async fn is_foreign(pass: &Pass<'_>, reference: &GeneratorRef) -> bool {
+pub async fn is_foreign(pass: &Owner<'_>, reference: &GeneratorRef) -> bool {
     let worth_reading = reference.kind == "ClusterGenerator"
         || generator_kind(&reference.kind).is_some_and(|row| row.has_controller);
     if !worth_reading {
@@ -58,7 +78,7 @@ pub async fn is_foreign(pass: &Pass<'_>, reference: &GeneratorRef) -> bool {
     !controller.is_empty() && controller != pass.cx.settings.class
 }
 
-async fn resolve(pass: &Pass<'_>, reference: &GeneratorRef) -> Result<Resolved, ResolveError> {
+async fn resolve(pass: &Owner<'_>, reference: &GeneratorRef) -> Result<Resolved, ResolveError> {
     check_group(reference)?;
     if reference.kind == "ClusterGenerator" {
         return resolve_cluster(pass, reference).await;
@@ -68,7 +88,7 @@ async fn resolve(pass: &Pass<'_>, reference: &GeneratorRef) -> Result<Resolved, 
         ResolveError::Terminal(format!("generatorRef references unknown GVK {gvk}"))
     })?;
     let resource = Resource { base: BASE, plural: row.plural };
-    let object = read(pass, resource, pass.object.namespace(), &reference.name, &reference.kind).await?;
+    let object = read(pass, resource, &*pass.key.namespace, &reference.name, &reference.kind).await?;
     Ok(Resolved { kind: reference.kind.clone(), object })
 }
 
@@ -89,7 +109,7 @@ fn check_group(reference: &GeneratorRef) -> Result<(), ResolveError> {
 }
 
 async fn read(
-    pass: &Pass<'_>,
+    pass: &Owner<'_>,
     resource: Resource,
     namespace: &str,
     name: &str,
@@ -105,7 +125,7 @@ async fn read(
     })
 }
 
-async fn resolve_cluster(pass: &Pass<'_>, reference: &GeneratorRef) -> Result<Resolved, ResolveError> {
+async fn resolve_cluster(pass: &Owner<'_>, reference: &GeneratorRef) -> Result<Resolved, ResolveError> {
     let object = read(pass, CLUSTER_GENERATORS, "", &reference.name, "ClusterGenerator").await?;
     let kind = object.pointer("/spec/kind").and_then(Value::as_str).unwrap_or_default().to_owned();
     let Some(row) = generator_kind(&kind) else {
@@ -132,11 +152,11 @@ fn go_member(row: &GeneratorKindInfo) -> String {
 #[derive(Default)]
 pub struct Session {
     made: Vec<Made>,
-    superseded: Vec<usize>,
+    superseded: Vec<String>,
 }
 
 struct Made {
-    index: usize,
+    index: String,
     kind: String,
     object: Value,
     state: Option<Value>,
@@ -144,8 +164,8 @@ struct Made {
 
 impl Session {
     /// An entry that is no generator (any more) flags the states an earlier one left.
-    pub fn supersede(&mut self, index: usize) {
-        self.superseded.push(index);
+    pub fn supersede(&mut self, index: impl ToString) {
+        self.superseded.push(index.to_string());
     }
 
     /// Runs one generator.
@@ -154,9 +174,9 @@ impl Session {
     /// ESO's texts.
     pub async fn generate(
         &mut self,
-        pass: &Pass<'_>,
+        pass: &Owner<'_>,
         reference: &GeneratorRef,
-        index: usize,
+        index: impl ToString,
     ) -> Result<SecretData, EntryError> {
         let found = resolve(pass, reference).await?;
         let Some(row) = entry(&found.kind) else {
@@ -165,13 +185,13 @@ impl Session {
         };
         let request = GenerateRequest {
             object: &found.object,
-            namespace: pass.object.namespace(),
+            namespace: &*pass.key.namespace,
             credentials: &pass.cx.credentials,
         };
         let made = (row.generate)(request)
             .await
             .map_err(|e| EntryError::Other(format!("error using generator: {e}"), Retry::Backoff))?;
-        self.made.push(Made { index, kind: found.kind, object: found.object, state: made.state });
+        self.made.push(Made { index: index.to_string(), kind: found.kind, object: found.object, state: made.state });
         Ok(made.data)
     }
 
@@ -179,18 +199,18 @@ impl Session {
     ///
     /// # Errors
     /// The fetch counts as failed then.
-    pub async fn commit(self, pass: &Pass<'_>) -> Result<(), String> {
-        if !pass.cx.settings.generator_state {
+    pub async fn commit(self, pass: &Owner<'_>) -> Result<(), String> {
+        if !pass.keeps_state() {
             return Ok(());
         }
         // Only an ExternalSecret that ever had a generator with state can have something to flag.
         let stateful = self.made.iter().any(|m| m.state.is_some());
         for made in self.made.iter().filter(|m| m.state.is_some()) {
-            flag_older(pass, &owner_key(pass, made.index)).await.map_err(|e| e.to_string())?;
+            flag_older(pass, &owner_key(pass, &made.index)).await.map_err(|e| e.to_string())?;
             keep(pass, made, None).await.map_err(|e| e.to_string())?;
         }
         if !stateful && pass.cx.memory.may_have_states(pass.key) {
-            for index in self.superseded.iter().copied().chain(self.made.iter().map(|m| m.index)) {
+            for index in self.superseded.iter().chain(self.made.iter().map(|m| &m.index)) {
                 flag_older(pass, &owner_key(pass, index)).await.map_err(|e| e.to_string())?;
             }
         }
@@ -201,12 +221,12 @@ impl Session {
     ///
     /// # Errors
     /// The state could not be kept.
-    pub async fn roll_back(self, pass: &Pass<'_>) -> Result<(), String> {
+    pub async fn roll_back(self, pass: &Owner<'_>) -> Result<(), String> {
         for made in self.made {
             let (Some(state), Some(row)) = (&made.state, entry(&made.kind)) else { continue };
-            let namespace = pass.object.namespace();
+            let namespace = &*pass.key.namespace;
             let request = GenerateRequest { object: &made.object, namespace, credentials: &pass.cx.credentials };
-            if (row.clean_up)(request, state).await.is_err() && pass.cx.settings.generator_state {
+            if (row.clean_up)(request, state).await.is_err() && pass.keeps_state() {
                 keep(pass, &made, Some(Timestamp::now())).await.map_err(|e| e.to_string())?;
             }
         }
@@ -214,9 +234,9 @@ impl Session {
     }
 }
 
-fn owner_key(pass: &Pass<'_>, index: usize) -> String {
-    let (namespace, name) = (pass.object.namespace(), pass.object.name());
-    hash::of_text(&format!("{}-{namespace}-{name}-{index}", super::EXTERNAL_SECRET))
+fn owner_key(pass: &Owner<'_>, index: &str) -> String {
+    let (namespace, name) = (&*pass.key.namespace, &*pass.key.name);
+    hash::of_text(&format!("{}-{namespace}-{name}-{index}", pass.key.kind))
 }
 
 #[derive(Deserialize)]
@@ -248,8 +268,8 @@ struct StateSpec {
 }
 
 /// Gives every unflagged state of this entry but the newest its deadline.
-async fn flag_older(pass: &Pass<'_>, owner: &str) -> Result<(), ClusterError> {
-    let namespace = pass.object.namespace();
+async fn flag_older(pass: &Owner<'_>, owner: &str) -> Result<(), ClusterError> {
+    let namespace = &*pass.key.namespace;
     let selector = query_escape(&format!("{OWNER_KEY}={owner}"));
     let path = format!("{}?labelSelector={selector}", STATES.collection(namespace));
     let list: StateList = serde_json::from_slice(&pass.cx.rest.call(Method::GET, &path, None, Vec::new()).await?)
@@ -266,23 +286,23 @@ async fn flag_older(pass: &Pass<'_>, owner: &str) -> Result<(), ClusterError> {
     Ok(())
 }
 
-async fn keep(pass: &Pass<'_>, made: &Made, deadline: Option<Timestamp>) -> Result<(), ClusterError> {
+async fn keep(pass: &Owner<'_>, made: &Made, deadline: Option<Timestamp>) -> Result<(), ClusterError> {
     let Some(state) = &made.state else { return Ok(()) };
-    let (namespace, name) = (pass.object.namespace(), pass.object.name());
+    let (namespace, name) = (&*pass.key.namespace, &*pass.key.name);
     let mut spec = json!({ "resource": made.object, "state": state });
     if let Some(at) = deadline {
         spec["garbageCollectionDeadline"] = json!(crate::target::condition::whole_seconds(at).to_string());
     }
-    let prefix = format!("gen-{}-{name}-", super::EXTERNAL_SECRET.to_lowercase());
+    let prefix = format!("gen-{}-{name}-", pass.key.kind.to_lowercase());
     let body = json!({
         "apiVersion": format!("{GENERATORS_GROUP}/{V1ALPHA1}"),
         "kind": "GeneratorState",
         "metadata": {
             "generateName": prefix, "namespace": namespace,
-            "labels": { OWNER_KEY: owner_key(pass, made.index) },
+            "labels": { OWNER_KEY: owner_key(pass, &made.index) },
             "ownerReferences": [{
-                "apiVersion": "external-secrets.io/v1", "kind": super::EXTERNAL_SECRET,
-                "name": name, "uid": pass.object.metadata.uid,
+                "apiVersion": pass.api_version, "kind": pass.key.kind,
+                "name": name, "uid": pass.uid,
             }],
         },
         "spec": spec,
