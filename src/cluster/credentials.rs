@@ -532,7 +532,8 @@ mod tests {
         let recent = Recent::<&str, usize>::default();
         let calls = AtomicUsize::new(0);
         let read = |outcome: Result<usize, ()>| {
-            recent.get("k", async {
+            let calls = &calls;
+            recent.get("k", async move {
                 calls.fetch_add(1, Ordering::SeqCst);
                 tokio::task::yield_now().await;
                 outcome.map(|value| (value, Duration::from_secs(60)))

@@ -103,12 +103,8 @@ fn rsa_numbers_belong_together() {
     let (private, public) = made(json!({"keySize": 1024})).unwrap();
     let (_, parts, _) = check(&private, &public, "ssh-rsa", 6);
     assert_eq!(parts[1], [1, 0, 1]);
-    let number = |index: usize| crypto_bigint::BoxedUint::from_be_slice_vartime(&parts[index]);
-    let (modulus, p, q) = (number(0), number(4), number(5));
-    assert_eq!(
-        p.concatenating_mul(&q).to_be_bytes_trimmed_vartime(),
-        modulus.to_be_bytes_trimmed_vartime()
-    );
+    let number = |index: usize| num_bigint::BigUint::from_bytes_be(&parts[index]);
+    assert_eq!(number(4) * number(5), number(0));
     assert_eq!(parts[0].len(), 129);
 }
 

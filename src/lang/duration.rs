@@ -4,6 +4,7 @@
 //! `metav1.Duration`, whose text form is the same. Nanoseconds in a signed 64-bit integer, as in Go.
 
 use std::fmt;
+use std::fmt::Write as _;
 
 /// A span of time in nanoseconds, with Go's range and printing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -14,6 +15,7 @@ pub struct GoDuration(i64);
 #[error("{0}")]
 pub struct DurationError(String);
 
+const NANOS_PER_SECOND: i64 = 1_000_000_000;
 const NANOSECOND: u64 = 1;
 const MICROSECOND: u64 = 1_000;
 const MILLISECOND: u64 = 1_000_000;
@@ -37,7 +39,7 @@ impl GoDuration {
     /// From a count of seconds; saturates at Go's range (about 292 years).
     #[must_use]
     pub const fn from_secs(secs: i64) -> Self {
-        Self(secs.saturating_mul(SECOND as i64))
+        Self(secs.saturating_mul(NANOS_PER_SECOND))
     }
 
     /// The count of nanoseconds.
@@ -48,9 +50,9 @@ impl GoDuration {
 
     /// The count of seconds as a fraction, as Go's `Seconds()`.
     #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "Go's own rounding; both parts are below 2^53")]
     pub fn as_secs_f64(self) -> f64 {
-        let second = SECOND as i64;
-        (self.0 / second) as f64 + (self.0 % second) as f64 / 1e9
+        (self.0 / NANOS_PER_SECOND) as f64 + (self.0 % NANOS_PER_SECOND) as f64 / 1e9
     }
 
     /// The same span as the standard library's type; negative spans become zero.
@@ -133,7 +135,7 @@ fn parse_with(text: &str, unit_of: impl Fn(&str) -> Option<u64>) -> Result<GoDur
 
 fn signed(total: u64, negative: bool) -> Option<GoDuration> {
     if negative {
-        return Some(GoDuration((total as i64).wrapping_neg()));
+        return 0i64.checked_sub_unsigned(total).map(GoDuration);
     }
     i64::try_from(total).ok().map(GoDuration)
 }
@@ -185,9 +187,19 @@ impl Number {
         let mut value = self.whole * unit;
         if self.fraction > 0 {
             // through a float, as Go does: the last digits of a long fraction depend on it
-            value = value.checked_add((self.fraction as f64 * (unit as f64 / self.scale)) as u64)?;
+            value = value.checked_add(self.part_of(unit))?;
         }
         (value <= OVERFLOW).then_some(value)
+    }
+
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the float arithmetic is Go's; the result is at least 0 and below one unit"
+    )]
+    fn part_of(&self, unit: u64) -> u64 {
+        (self.fraction as f64 * (unit as f64 / self.scale)) as u64
     }
 }
 
@@ -216,7 +228,7 @@ fn quote(text: &str) -> String {
         if !(' '..='\u{7f}').contains(&c) {
             let mut buf = [0; 4];
             for b in c.encode_utf8(&mut buf).bytes() {
-                out.push_str(&format!("\\x{b:02x}"));
+                write!(out, "\\x{b:02x}").expect("writing to a string cannot fail");
             }
             continue;
         }
@@ -271,5 +283,30 @@ impl std::str::FromStr for GoDuration {
 
     fn from_str(text: &str) -> Result<Self, DurationError> {
         Self::parse(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_for_our_own_flags_only() {
+        assert_eq!(GoDuration::parse_with_days("1d12h").unwrap().to_string(), "36h0m0s");
+        assert_eq!(
+            GoDuration::parse_with_days("0.5d").unwrap(),
+            GoDuration::from_secs(43_200)
+        );
+        let e = GoDuration::parse("1d").unwrap_err().to_string();
+        assert_eq!(e, "time: unknown unit \"d\" in duration \"1d\"");
+    }
+
+    #[test]
+    fn spans_convert() {
+        let span = GoDuration::parse("1.5s").unwrap();
+        assert_eq!((span.as_nanos(), span.as_secs_f64()), (1_500_000_000, 1.5));
+        assert_eq!(span.to_std(), std::time::Duration::from_millis(1_500));
+        assert_eq!(GoDuration::from_nanos(-1).to_std(), std::time::Duration::ZERO);
+        assert_eq!(GoDuration::default(), GoDuration::ZERO);
     }
 }

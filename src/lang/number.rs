@@ -130,7 +130,9 @@ fn hexadecimal(text: &str) -> Option<f64> {
             exponent += if in_fraction { 0 } else { 4 };
         }
     }
-    Some(scale(value as f64, exponent))
+    #[expect(clippy::cast_precision_loss, reason = "rounding the 64 bits once is what is wanted")]
+    let value = value as f64;
+    Some(scale(value, exponent))
 }
 
 /// `value * 2^exponent` in steps that neither overflow nor vanish on the way.
@@ -141,4 +143,65 @@ fn scale(mut value: f64, mut exponent: i32) -> f64 {
         exponent -= step;
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_read_as_strconv_reads_them() {
+        let cases = [
+            ("1_000", Some(1000.0)),
+            ("1_0e1_0", Some(1e11)),
+            ("0x1p4", Some(16.0)),
+            ("0x1_0p4", Some(256.0)),
+            ("0x1.8p1", Some(3.0)),
+            ("0x_1p1", Some(2.0)),
+            ("1.", Some(1.0)),
+            (".5", Some(0.5)),
+            ("-inf", Some(f64::NEG_INFINITY)),
+            ("iNf", Some(f64::INFINITY)),
+            ("1e-999", Some(0.0)),
+            ("0x1p-1074", Some(5e-324)),
+            ("+1", Some(1.0)),
+            ("0x10", None),
+            ("_1", None),
+            ("1_", None),
+            ("1__0", None),
+            ("0b1", None),
+            ("1e", None),
+            (".", None),
+            ("", None),
+            ("+nan", None),
+            ("+-1", None),
+            ("0x.p1", None),
+            ("1 ", None),
+        ];
+        for (text, want) in cases {
+            assert_eq!(parse_float(text).ok(), want, "{text}");
+        }
+        assert!(parse_float("NaN").unwrap().is_nan());
+    }
+
+    #[test]
+    fn faults_are_in_strconvs_words() {
+        let float = |text| parse_float(text).unwrap_err().to_string();
+        assert_eq!(
+            float("1e999"),
+            "strconv.ParseFloat: parsing \"1e999\": value out of range"
+        );
+        assert_eq!(
+            float("0x1p99999"),
+            "strconv.ParseFloat: parsing \"0x1p99999\": value out of range"
+        );
+        assert_eq!(float("x\n"), "strconv.ParseFloat: parsing \"x\\n\": invalid syntax");
+        let integer = |text| atoi(text).unwrap_err().to_string();
+        assert_eq!(integer(""), "strconv.Atoi: parsing \"\": invalid syntax");
+        assert_eq!(
+            integer("99999999999999999999"),
+            "strconv.Atoi: parsing \"99999999999999999999\": value out of range"
+        );
+        assert_eq!(atoi("+7").unwrap() + atoi("-8").unwrap(), -1);
+    }
 }

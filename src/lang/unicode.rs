@@ -4,6 +4,7 @@
 //! assigned. Used for key conversion, key validation, replacement templates and template functions.
 
 use regex_syntax::hir::{Class, ClassUnicode, HirKind};
+use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 static LETTER: LazyLock<ClassUnicode> = LazyLock::new(|| class(r"[\p{L}&&\p{age:15.0}]"));
@@ -54,7 +55,7 @@ pub fn quote(text: &[u8]) -> String {
     out.push('"');
     for (at, c, width) in runes(text) {
         match c {
-            char::REPLACEMENT_CHARACTER if width == 1 => out.push_str(&format!("\\x{:02x}", text[at])),
+            char::REPLACEMENT_CHARACTER if width == 1 => push_escape(&mut out, format_args!("\\x{:02x}", text[at])),
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\u{7}' => out.push_str("\\a"),
@@ -65,13 +66,17 @@ pub fn quote(text: &[u8]) -> String {
             '\t' => out.push_str("\\t"),
             '\u{b}' => out.push_str("\\v"),
             c if is_print(c) => out.push(c),
-            c if c < ' ' || c == '\u{7f}' => out.push_str(&format!("\\x{:02x}", u32::from(c))),
-            c if c < '\u{10000}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => out.push_str(&format!("\\U{:08x}", u32::from(c))),
+            c if c < ' ' || c == '\u{7f}' => push_escape(&mut out, format_args!("\\x{:02x}", u32::from(c))),
+            c if c < '\u{10000}' => push_escape(&mut out, format_args!("\\u{:04x}", u32::from(c))),
+            c => push_escape(&mut out, format_args!("\\U{:08x}", u32::from(c))),
         }
     }
     out.push('"');
     out
+}
+
+fn push_escape(out: &mut String, escape: std::fmt::Arguments<'_>) {
+    out.write_fmt(escape).expect("writing to a string cannot fail");
 }
 
 /// Decodes bytes the way Go ranges over a string: each byte that starts no valid sequence is one U+FFFD of width 1.
@@ -131,5 +136,22 @@ mod tests {
         let got: Vec<_> = runes(b"a\xe2\x82b\xff").collect();
         let bad = char::REPLACEMENT_CHARACTER;
         assert_eq!(got, [(0, 'a', 1), (1, bad, 1), (2, bad, 1), (3, 'b', 1), (4, bad, 1)]);
+    }
+
+    #[test]
+    fn text_is_quoted_as_go_quotes_it() {
+        let cases: [(&[u8], &str); 5] = [
+            (b"a\"b\\c", r#""a\"b\\c""#),
+            (b"\x07\x08\x0c\n\r\t\x0b\x01\x7f", r#""\a\b\f\n\r\t\v\x01\x7f""#),
+            (
+                "é中\u{a0}\u{ad}\u{2028}\u{10ffff}".as_bytes(),
+                r#""é中\u00a0\u00ad\u2028\U0010ffff""#,
+            ),
+            (b"\xff\xe2\x82", r#""\xff\xe2\x82""#),
+            ("\u{fffd}".as_bytes(), "\"\u{fffd}\""),
+        ];
+        for (text, want) in cases {
+            assert_eq!(quote(text), want);
+        }
     }
 }

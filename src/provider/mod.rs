@@ -6,6 +6,8 @@ pub mod http;
 pub mod kubernetes;
 mod metadata;
 mod shared;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod values;
 pub mod webhook;
 
@@ -19,6 +21,7 @@ use crate::cluster::credentials::Credentials;
 use crate::secret::{SecretData, SecretValue};
 
 pub use error::ProviderError;
+pub use kubernetes::sources::Hooks as SourceHooks;
 use shared::Shared;
 
 /// What ESO writes to `status.capabilities` of a store.
@@ -124,6 +127,11 @@ impl OpenRequest<'_> {
     fn shared(&self) -> std::sync::Arc<Shared> {
         self.credentials.attached()
     }
+}
+
+/// Lets sources of this cluster's stores be watched; until then every read goes to the store.
+pub fn watch_sources(credentials: &Credentials, hooks: SourceHooks) {
+    credentials.attached::<Shared>().sources.enable(hooks);
 }
 
 /// Opens a client; no client state outlives the reconcile unless the provider's own cache says so.

@@ -4,6 +4,7 @@
 
 use super::fake::Tables;
 use super::kubernetes::connection::Connections;
+use super::kubernetes::sources::SourceWatches;
 use super::webhook::Clients;
 
 /// State that outlives a reconcile. Bounded; never shared between identities.
@@ -11,6 +12,8 @@ use super::webhook::Clients;
 pub(crate) struct Shared {
     /// Connections of the provider `kubernetes`.
     pub connections: Connections,
+    /// Watches of the provider `kubernetes`.
+    pub sources: SourceWatches,
     /// HTTP clients of the provider `webhook`.
     pub webhook_clients: Clients,
     /// Entries of the provider `fake`.

@@ -2,6 +2,7 @@
 
 use crate::lang::unicode::{is_letter, is_number};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// Bytes a Secret's key may have.
 const MAX_KEY: usize = 253;
@@ -53,7 +54,7 @@ pub fn key(conversion: Conversion, key: &str) -> String {
         match conversion {
             _ if allowed(c) => out.push(c),
             Conversion::Default => out.push('_'),
-            Conversion::Unicode => out.push_str(&format!("_U{:04x}_", u32::from(c))),
+            Conversion::Unicode => write!(out, "_U{:04x}_", u32::from(c)).expect("writing to a string cannot fail"),
         }
     }
     out

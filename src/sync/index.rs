@@ -1,6 +1,6 @@
 //! Who uses what: targets and owners, so that one change finds the few objects it concerns without a search.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::api::external_secret::ExternalSecret;
@@ -16,6 +16,16 @@ pub type Pair = (Arc<str>, Arc<str>);
 pub struct Index {
     by_target: RwLock<HashMap<Pair, BTreeSet<Arc<str>>>>,
     by_owner: RwLock<HashMap<Pair, BTreeSet<Arc<str>>>>,
+    by_remote: RwLock<HashMap<Arc<str>, BTreeSet<Pair>>>,
+    searching: RwLock<BTreeSet<Pair>>,
+}
+
+/// The remote names a spec reads, and whether it searches.
+fn remotes(object: &ExternalSecret) -> (BTreeSet<&str>, bool) {
+    let Some(spec) = object.spec.ok() else { return (BTreeSet::new(), false) };
+    let single = spec.data.iter().map(|e| e.remote_ref.key.as_str());
+    let maps = spec.data_from.iter().filter_map(|e| e.extract.as_ref()).map(|r| r.key.as_str());
+    (single.chain(maps).collect(), spec.data_from.iter().any(|e| e.find.is_some()))
 }
 
 impl Index {
@@ -29,8 +39,63 @@ impl Index {
         lookup(&self.by_owner, namespace, owner)
     }
 
+    /// True if some ExternalSecret reads the remote secret `name`.
+    pub fn is_remote(&self, name: &str) -> bool {
+        self.by_remote.read().unwrap_or_else(PoisonError::into_inner).contains_key(name)
+    }
+
+    /// Every remote name that is read.
+    pub fn remotes(&self) -> HashSet<String> {
+        self.by_remote.read().unwrap_or_else(PoisonError::into_inner).keys().map(ToString::to_string).collect()
+    }
+
+    /// The ExternalSecrets that read the remote secret `name`.
+    pub fn readers(&self, name: &str) -> Vec<Pair> {
+        let map = self.by_remote.read().unwrap_or_else(PoisonError::into_inner);
+        map.get(name).map(|pairs| pairs.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    /// The ExternalSecrets that search.
+    pub fn searchers(&self) -> Vec<Pair> {
+        self.searching.read().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    fn move_remotes(&self, old: Option<&ExternalSecret>, new: Option<&ExternalSecret>) {
+        if let (Some(old), Some(new)) = (old, new)
+            && old.spec == new.spec
+        {
+            return;
+        }
+        let mut by_remote = self.by_remote.write().unwrap_or_else(PoisonError::into_inner);
+        let mut searching = self.searching.write().unwrap_or_else(PoisonError::into_inner);
+        let pair = |o: &ExternalSecret| -> Pair { (o.namespace().into(), o.name().into()) };
+        if let Some(old) = old {
+            let pair = pair(old);
+            for name in remotes(old).0 {
+                let left = by_remote.get_mut(name).is_some_and(|pairs| {
+                    pairs.remove(&pair);
+                    pairs.is_empty()
+                });
+                if left {
+                    by_remote.remove(name);
+                }
+            }
+            searching.remove(&pair);
+        }
+        if let Some(new) = new {
+            let (names, searches) = remotes(new);
+            for name in names {
+                by_remote.entry(name.into()).or_default().insert(pair(new));
+            }
+            if searches {
+                searching.insert(pair(new));
+            }
+        }
+    }
+
     /// Takes in a change of an ExternalSecret.
     pub fn move_external_secret(&self, old: Option<&ExternalSecret>, new: Option<&ExternalSecret>) {
+        self.move_remotes(old, new);
         let place = |o: &ExternalSecret| {
             let spec = o.spec.ok().filter(|s| s.target.manifest.is_none())?;
             Some((o.namespace().into(), target_name(spec, o.name()).into()))

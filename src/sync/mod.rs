@@ -22,6 +22,7 @@ pub mod queue;
 pub mod recorder;
 pub mod retry;
 mod run;
+mod source_watch;
 pub mod settings;
 pub mod store;
 pub mod store_access;

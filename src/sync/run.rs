@@ -24,7 +24,8 @@ use super::leader::{self, Place, Taken};
 use super::pause::Pause;
 use super::queue::{Key, Next, Priority, Queue};
 use super::recorder::Recorder;
-use super::settings::{Mode, Settings};
+use super::settings::{Mode, Settings, SourceWatch};
+use super::source_watch;
 use crate::cluster::Cluster;
 use crate::cluster::cache::Health;
 use crate::cluster::credentials::Credentials;
@@ -206,6 +207,9 @@ async fn serve_once(
     let kinds: Arc<HashMap<&'static str, Box<dyn Kind>>> =
         Arc::new(KINDS.iter().map(|make| make()).map(|kind| (kind.name(), kind)).collect());
     let watches = start(&cx, &kinds);
+    if cx.settings.source_watch == SourceWatch::Auto {
+        source_watch::enable(&cx);
+    }
     let mut background = JoinSet::new();
     let ready: Vec<_> = watches.iter().map(|w| w.health.clone()).collect();
     for watch in watches {

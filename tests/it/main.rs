@@ -1,7 +1,10 @@
 //! The one integration test binary: one link, one set of control planes, one list of canaries.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test fails by panicking and reports figures")]
 
+mod conformance;
 mod distribute;
+mod lang;
+mod providers;
 mod support;
 
 /// Every file and folder beside this one is a module of it; a test file that nobody declares would never run.

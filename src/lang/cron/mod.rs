@@ -56,8 +56,8 @@ impl Schedule {
     /// The first firing after `after`; nothing if there is none within five years (`Schedule.Next`).
     #[must_use]
     pub fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
-        let after = after.as_nanosecond().div_euclid(1_000_000_000);
-        let after = i64::try_from(after).expect("a timestamp's seconds fit in 64 bits");
+        // down to the whole second, also before the epoch
+        let after = after.as_second() - i64::from(after.subsec_nanosecond() < 0);
         let next = match &self.when {
             When::Every(seconds) => after.checked_add(*seconds)?,
             When::Fields(fields) => fields.next(after, fields.zone.as_ref().unwrap_or(zone))?,

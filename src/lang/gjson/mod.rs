@@ -24,7 +24,7 @@ use zeroize::Zeroizing;
 /// Steps a path may take, and levels of nesting a modifier may enter.
 pub const MAX_DEPTH: u32 = 256;
 /// Bytes that one look-up may read or produce, at least.
-const BUDGET: usize = 16 << 20;
+const BUDGET: usize = 4 << 20;
 /// The same, as a multiple of the text's length.
 const BUDGET_FACTOR: usize = 64;
 

@@ -166,6 +166,10 @@ fn boolean(value: &Found<'_>) -> bool {
     }
 }
 
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "whole numbers within 53 bits are exact; Go cuts others as well"
+)]
 fn integer(value: &Found<'_>) -> i64 {
     match value.kind {
         Kind::True => 1,
@@ -239,7 +243,7 @@ fn keys(json: &[u8]) -> Vec<u8> {
     let object = value.is_object();
     let mut out = vec![b'['];
     scan::for_each(&value, |key, _| {
-        push_item(&mut out, if object { &key.raw } else { b"null" })
+        push_item(&mut out, if object { &key.raw } else { b"null" });
     });
     out.push(b']');
     out

@@ -234,10 +234,9 @@ fn quoted(text: &[u8], start: usize) -> (usize, bool) {
 /// Splits `==value` into operator and value.
 fn operator(text: &[u8]) -> (&[u8], &[u8]) {
     let (op, value) = match text {
-        [_] => text.split_at(1),
         [b'=', b'=', ..] => text[1..].split_at(1),
         [b'!', b'=' | b'%', ..] | [b'<' | b'>', b'=', ..] => text.split_at(2),
-        [b'=' | b'<' | b'>' | b'%', ..] => text.split_at(1),
+        [_] | [b'=' | b'<' | b'>' | b'%', ..] => text.split_at(1),
         // a lone `!` before something else is no operator: the query asks for existence
         _ => text.split_at(0),
     };

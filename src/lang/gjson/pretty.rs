@@ -168,7 +168,7 @@ impl Printer<'_> {
                 let column = i64::try_from(self.out.len() - line.start).unwrap_or(i64::MAX);
                 let room = self.options.width.saturating_sub(column);
                 if room > 3
-                    && let Some(at) = self.on_one_line(at, line, room)?
+                    && let Some(at) = self.on_one_line(at, line, room)
                 {
                     return Some(Printed {
                         at,
@@ -188,7 +188,7 @@ impl Printer<'_> {
     }
 
     /// Tries an array on the rest of the line; takes it back if it does not fit.
-    fn on_one_line(&mut self, at: usize, line: Line, room: i64) -> Option<Option<usize>> {
+    fn on_one_line(&mut self, at: usize, line: Line, room: i64) -> Option<usize> {
         let before = self.out.len();
         let flat = Line {
             pretty: false,
@@ -197,14 +197,16 @@ impl Printer<'_> {
             max: Some(room),
             ..line
         };
-        let printed = self.members(at, flat)?;
+        // too deep for one line is too deep for many as well, which the caller finds out
+        let printed = self.members(at, flat);
         let length = self.out.len() - before;
-        if printed.flat && i64::try_from(length).is_ok_and(|length| length <= room) {
-            return Some(Some(printed.at));
+        let fits = i64::try_from(length).is_ok_and(|length| length <= room);
+        if let Some(printed) = printed.filter(|printed| printed.flat && fits) {
+            return Some(printed.at);
         }
         self.work += length;
         self.out.truncate(before);
-        Some(None)
+        None
     }
 
     fn members(&mut self, at: usize, mut line: Line) -> Option<Printed> {
@@ -354,17 +356,21 @@ fn compare_json(a: &[u8], b: &[u8]) -> Ordering {
     };
     kind(a).cmp(&kind(b)).then_with(|| match kind(a) {
         3 => string(a).cmp(&string(b)),
-        2 => scan::float(a).partial_cmp(&scan::float(b)).unwrap_or(Ordering::Equal),
+        2 => number(scan::float(a), scan::float(b)),
         _ => a.cmp(b),
     })
+}
+
+/// Numbers in their order, what is none behind them.
+fn number(a: f64, b: f64) -> Ordering {
+    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
 /// The text of a string; empty if it is faulty.
 fn string(json: &[u8]) -> Vec<u8> {
     match scan::string_end(json, 1) {
-        None => Vec::new(),
         Some((end, false)) => json[1..end].to_vec(),
         Some(_) if gojson::validate(json).is_ok() => gojson::decode_string(json).as_bytes().to_vec(),
-        Some(_) => Vec::new(),
+        _ => Vec::new(),
     }
 }

@@ -53,12 +53,12 @@ fn truth(value: &Found<'_>) -> Option<bool> {
 fn ordered(order: Option<std::cmp::Ordering>, op: &[u8]) -> bool {
     match (op, order) {
         (b"!=", order) => order.is_none_or(std::cmp::Ordering::is_ne),
-        (_, None) => false,
         (b"=", Some(order)) => order.is_eq(),
         (b"<", Some(order)) => order.is_lt(),
         (b"<=", Some(order)) => order.is_le(),
         (b">", Some(order)) => order.is_gt(),
         (b">=", Some(order)) => order.is_ge(),
+        // no order, or no operator
         _ => false,
     }
 }

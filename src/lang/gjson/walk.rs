@@ -4,6 +4,9 @@ use super::path::{self, ArrayStep, Query, Rest};
 use super::{Eval, Found, Kind, glob, query, scan};
 use zeroize::Zeroizing;
 
+/// What a member or element costs, in bytes of the budget.
+const STEP: usize = 16;
+
 /// A walk through one text.
 struct Walk<'j> {
     json: &'j [u8],
@@ -61,6 +64,7 @@ impl Eval {
                     continue;
                 }
             }
+            self.spend(STEP);
             let Some((key, end)) = scan::string(json, at) else {
                 return (json.len(), false);
             };
@@ -123,6 +127,7 @@ impl Eval {
             if step.each.is_some() {
                 starts.push(at);
             }
+            self.spend(STEP);
             let matched = index == Some(count);
             count += 1;
             while json.get(at).is_some_and(|b| *b != b']' && !starts_value(json, at)) {

@@ -32,7 +32,7 @@ pub(super) mod tag {
 }
 
 /// One element: tag, content, and the bytes of both with the length between.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Element<'d> {
     pub tag: u8,
     pub content: &'d [u8],
@@ -40,7 +40,7 @@ pub(super) struct Element<'d> {
 }
 
 /// Reads elements one after another. `None` everywhere means: not DER, or not what was asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Reader<'d>(&'d [u8]);
 
 impl<'d> Reader<'d> {

@@ -2,6 +2,8 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use crate::lang::gotime;
+
 use super::der::{Algorithm, Reader, tag};
 use super::keys::Curve;
 use super::name::{self, Attribute};
@@ -219,12 +221,16 @@ fn read_version(tbs: &mut Reader<'_>) -> Result<i64, CryptoError> {
 
 fn read_time(validity: &mut Reader<'_>) -> Result<(), CryptoError> {
     let element = validity.element().ok_or_else(|| error("malformed validity"))?;
-    let (digits, kind) = match element.tag {
-        tag::UTC_TIME => (12, "UTCTime"),
-        tag::GENERALIZED_TIME => (14, "GeneralizedTime"),
+    let (layouts, kind): (&[&str], _) = match element.tag {
+        tag::UTC_TIME => (&["060102150405Z0700", "0601021504Z0700"], "UTCTime"),
+        tag::GENERALIZED_TIME => (&["20060102150405Z0700"], "GeneralizedTime"),
         _ => return Err(error("unsupported time format")),
     };
-    let fits = element.content.len() > digits && element.content[..digits - 2].iter().all(u8::is_ascii_digit);
+    // A time that is read must also be written that way.
+    let text = String::from_utf8_lossy(element.content);
+    let fits = layouts.iter().any(|layout| {
+        gotime::parse(layout, &text).is_ok_and(|time| time.format(layout.as_bytes()) == element.content)
+    });
     if fits { Ok(()) } else { Err(error(&format!("malformed {kind}"))) }
 }
 
@@ -288,7 +294,7 @@ fn read_alt_names(value: &mut Reader<'_>) -> Result<AltNames, CryptoError> {
             0x82 => names.dns.push(text().ok_or_else(|| error("SAN dNSName is malformed"))?),
             0x86 => names.uris.push(
                 text()
-                    .filter(|uri| !uri.bytes().any(|byte| byte < 0x20 || byte == 0x7f))
+                    .filter(|uri| is_uri(uri))
                     .map(lower_scheme)
                     .ok_or_else(|| error("SAN uniformResourceIdentifier is malformed"))?,
             ),
@@ -297,6 +303,20 @@ fn read_alt_names(value: &mut Reader<'_>) -> Result<AltNames, CryptoError> {
         }
     }
     Ok(names)
+}
+
+/// The rules of Go's URL parser that matter here: no control characters, whole escapes, a proper scheme.
+fn is_uri(uri: &str) -> bool {
+    let bytes = uri.as_bytes();
+    let hex = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
+    let clean = !bytes.iter().any(u8::is_ascii_control);
+    let escapes = (0..bytes.len()).all(|at| bytes[at] != b'%' || (hex(at + 1) && hex(at + 2)));
+    let first = uri.split(['/', '?', '#']).next().unwrap_or_default();
+    let scheme = first.split_once(':').is_none_or(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    });
+    clean && escapes && scheme
 }
 
 fn lower_scheme(uri: String) -> String {

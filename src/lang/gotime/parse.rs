@@ -9,7 +9,7 @@ use super::{MONTHS, Time, WEEKDAYS, Zone};
 /// Why a text does not fit a layout.
 ///
 /// Go's message repeats the text; `Display` leaves it out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ParseError {
     text: String,
     masked: String,
@@ -45,6 +45,12 @@ impl ParseError {
             text: format!("parsing time {}: extra text: {}", quote(value.as_bytes()), quote(rest)),
             masked: "parsing time: extra text".to_owned(),
         }
+    }
+}
+
+impl fmt::Debug for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ParseError({})", self.masked)
     }
 }
 

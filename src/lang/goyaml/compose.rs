@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use zeroize::Zeroizing;
+
 use super::events::{Event, Parser};
 use super::{MAX_BYTES, MAX_DEPTH, YamlError};
 
@@ -9,12 +11,11 @@ use super::{MAX_BYTES, MAX_DEPTH, YamlError};
 pub(super) type NodeId = usize;
 
 /// What a node is.
-#[derive(Debug)]
 pub(super) enum NodeKind {
     /// A scalar with its text; `plain` when its type may be read from the text.
     Scalar {
         /// The text after unescaping and folding.
-        text: String,
+        text: Zeroizing<String>,
         /// True for plain scalars without a tag.
         plain: bool,
     },
@@ -27,7 +28,6 @@ pub(super) enum NodeKind {
 }
 
 /// One node.
-#[derive(Debug)]
 pub(super) struct Node {
     /// The explicit tag, in long form, or nothing.
     pub tag: Option<String>,
@@ -36,7 +36,6 @@ pub(super) struct Node {
 }
 
 /// One document; `nodes[root]` is its content.
-#[derive(Debug)]
 pub(super) struct Document {
     /// All nodes.
     pub nodes: Vec<Node>,

@@ -3,11 +3,18 @@
 use std::collections::HashMap;
 
 use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+use zeroize::Zeroizing;
 
 use super::compose::{Document, Node, NodeId, NodeKind};
 use super::resolve::{BINARY_TAG, MERGE_TAG, STR_TAG, resolve};
 use super::json::go_syntax;
 use super::{MAX_BYTES, MAX_DEPTH, Yaml, YamlError};
+
+/// Go does not look at the bits behind the last byte.
+const BASE64: GeneralPurpose =
+    GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
 
 /// Turns a document into a value.
 pub(super) fn decode(document: &Document) -> Result<Yaml, YamlError> {
@@ -99,10 +106,11 @@ impl<'d> Decoder<'d> {
         }
         let tag = node.tag.as_deref().unwrap_or(if plain { "" } else { STR_TAG });
         if tag == BINARY_TAG {
-            let compact: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r')).collect();
-            return base64::engine::general_purpose::STANDARD
-                .decode(compact)
-                .map(Yaml::Text)
+            let compact: Zeroizing<Vec<u8>> =
+                Zeroizing::new(text.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r')).collect());
+            return BASE64
+                .decode(&*compact)
+                .map(|bytes| Yaml::Text(Zeroizing::new(bytes)))
                 .map_err(|_| YamlError::new("yaml: !!binary value contains invalid base64 data"));
         }
         resolve(tag, text)
@@ -191,7 +199,7 @@ fn identity(key: &Yaml) -> Vec<u8> {
 
 fn is_merge(node: &Node) -> bool {
     match &node.kind {
-        NodeKind::Scalar { text, plain } => text == "<<" && (*plain || node.tag.as_deref() == Some(MERGE_TAG)),
+        NodeKind::Scalar { text, plain } => text.as_str() == "<<" && (*plain || node.tag.as_deref() == Some(MERGE_TAG)),
         _ => false,
     }
 }

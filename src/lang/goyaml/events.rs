@@ -1,11 +1,12 @@
 //! From tokens to events: the grammar of YAML as a machine with a stack of states.
 
+use zeroize::Zeroizing;
+
 use super::YamlError;
 use super::scan::{Kind, Scanner, Token};
 use super::source::Mark;
 
 /// What happens in a document.
-#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Event {
     StreamStart,
     StreamEnd,
@@ -15,7 +16,7 @@ pub(super) enum Event {
     Scalar {
         anchor: Option<String>,
         tag: Option<String>,
-        text: String,
+        text: Zeroizing<String>,
         /// The type may be read from the text.
         plain: bool,
     },
@@ -64,7 +65,7 @@ fn error(problem: &str, at: Mark, context: Option<Mark>) -> YamlError {
 }
 
 fn empty_scalar() -> Event {
-    Event::Scalar { anchor: None, tag: None, text: String::new(), plain: true }
+    Event::Scalar { anchor: None, tag: None, text: Zeroizing::default(), plain: true }
 }
 
 impl<'t> Parser<'t> {
@@ -251,7 +252,7 @@ impl<'t> Parser<'t> {
             _ if anchor.is_some() || tag.is_some() => {
                 self.pop_state();
                 let plain = tag.is_none();
-                return Ok(Event::Scalar { anchor, tag, text: String::new(), plain });
+                return Ok(Event::Scalar { anchor, tag, text: Zeroizing::default(), plain });
             }
             _ => {
                 let at = self.peek()?.start;

@@ -1,12 +1,15 @@
 //! From YAML values to a JSON-like tree: every key becomes text, and scalars too where text is wanted.
 
 use std::collections::BTreeMap;
+use std::fmt;
+
+use zeroize::Zeroizing;
 
 use super::number::{format_float32, format_float64};
 use super::{Yaml, YamlError};
 
 /// What `encoding/json` would hold after decoding: keys in byte order, all numbers 64-bit floats.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Json {
     /// `null`
     Null,
@@ -15,11 +18,18 @@ pub enum Json {
     /// A number.
     Number(f64),
     /// Text in valid UTF-8.
-    Text(Vec<u8>),
+    Text(Zeroizing<Vec<u8>>),
     /// A list.
     List(Vec<Json>),
     /// An object, keys in byte order.
     Map(Vec<(Vec<u8>, Json)>),
+}
+
+impl fmt::Debug for Json {
+    /// The type alone: documents hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Json({})", self.kind())
+    }
 }
 
 impl Json {
@@ -58,8 +68,8 @@ pub fn to_json(yaml: &Yaml, target: Target) -> Result<Json, YamlError> {
             items.iter().map(|item| to_json(item, Target::Any)).collect::<Result<_, _>>().map(Json::List)
         }
         Yaml::Null => Ok(Json::Null),
-        Yaml::Text(text) => Ok(Json::Text(lossy(text))),
-        scalar if target == Target::Text => Ok(Json::Text(scalar_text(scalar).into_bytes())),
+        Yaml::Text(text) => Ok(Json::Text(Zeroizing::new(lossy(text)))),
+        scalar if target == Target::Text => Ok(Json::Text(Zeroizing::new(scalar_text(scalar).into_bytes()))),
         Yaml::Bool(value) => Ok(Json::Bool(*value)),
         #[expect(clippy::cast_precision_loss, reason = "JSON numbers are 64-bit floats in Go too")]
         Yaml::Int(number) => Ok(Json::Number(*number as f64)),

@@ -27,6 +27,8 @@ mod write;
 
 use std::fmt;
 
+use zeroize::Zeroizing;
+
 pub use json::{Json, Target, to_json};
 pub use number::{format_float32, format_float64};
 pub use write::emit;
@@ -38,7 +40,7 @@ pub const MAX_DEPTH: usize = 1000;
 pub const MAX_BYTES: usize = 64 << 20;
 
 /// A YAML value as go-yaml decodes it into an untyped variable.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Yaml {
     /// `~`, `null` or nothing at all.
     Null,
@@ -51,7 +53,7 @@ pub enum Yaml {
     /// A number with fraction or exponent, or an integer beyond 64 bits.
     Float(f64),
     /// Text, a date, or the bytes of a `!!binary` scalar.
-    Text(Vec<u8>),
+    Text(Zeroizing<Vec<u8>>),
     /// A sequence.
     List(Vec<Yaml>),
     /// A mapping in document order; a later duplicate key has replaced the earlier value.
@@ -61,7 +63,7 @@ pub enum Yaml {
 /// Why YAML could not be read or written.
 ///
 /// Some of Go's messages repeat a piece of the document; those have a second text without it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct YamlError {
     text: String,
     masked: Option<String>,
@@ -95,6 +97,27 @@ impl YamlError {
     /// The message without any piece of the document.
     pub fn redacted(&self) -> &str {
         self.masked.as_deref().unwrap_or(&self.text)
+    }
+}
+
+impl fmt::Debug for Yaml {
+    /// The type alone: documents hold secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Null => "Yaml(null)",
+            Self::Bool(_) => "Yaml(bool)",
+            Self::Int(_) | Self::Uint(_) => "Yaml(int)",
+            Self::Float(_) => "Yaml(float)",
+            Self::Text(_) => "Yaml(text)",
+            Self::List(_) => "Yaml(list)",
+            Self::Map(_) => "Yaml(map)",
+        })
+    }
+}
+
+impl fmt::Debug for YamlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "YamlError({})", self.redacted())
     }
 }
 
@@ -133,7 +156,7 @@ pub fn unmarshal_map(text: &[u8]) -> Result<Vec<(Vec<u8>, Json)>, YamlError> {
 }
 
 /// Keys and values of a map of texts, in byte order of the keys.
-pub type TextEntries = Vec<(Vec<u8>, Vec<u8>)>;
+pub type TextEntries = Vec<(Vec<u8>, Zeroizing<Vec<u8>>)>;
 
 /// Reads a document the way `sigs.k8s.io/yaml` does when the target is a map of texts.
 ///
@@ -151,7 +174,7 @@ pub fn unmarshal_text_map(text: &[u8]) -> Result<TextEntries, YamlError> {
         .into_iter()
         .map(|(key, value)| match value {
             Json::Text(text) => Ok((key, text)),
-            Json::Null => Ok((key, Vec::new())),
+            Json::Null => Ok((key, Zeroizing::default())),
             other => Err(wrong_target(other.kind(), "string")),
         })
         .collect()

@@ -1,5 +1,7 @@
 //! Which type a scalar has: go-yaml's table of words, then integers, then floats.
 
+use zeroize::Zeroizing;
+
 use crate::lang::gotime;
 
 use super::number::{parse_float, parse_int, parse_uint};
@@ -15,7 +17,6 @@ const FLOAT_TAG: &str = "tag:yaml.org,2002:float";
 const TIMESTAMP_TAG: &str = "tag:yaml.org,2002:timestamp";
 
 /// The value of a scalar and the type that was found for it.
-#[derive(Debug)]
 pub(super) struct Resolved {
     /// The long tag of the type.
     pub tag: &'static str,
@@ -35,7 +36,7 @@ impl Resolved {
 /// When the text does not fit the tag.
 pub(super) fn resolve(tag: &str, text: &str) -> Result<Yaml, YamlError> {
     if !matches!(tag, "" | STR_TAG | BOOL_TAG | INT_TAG | FLOAT_TAG | NULL_TAG | TIMESTAMP_TAG) {
-        return Ok(Yaml::Text(text.as_bytes().to_vec()));
+        return Ok(verbatim(text));
     }
     let found = if tag == STR_TAG { as_text(text) } else { guess(tag, text) };
     if tag.is_empty() || tag == STR_TAG || tag == found.tag {
@@ -57,8 +58,12 @@ pub(super) fn is_plain_text(text: &str) -> bool {
     guess("", text).tag == STR_TAG && !is_base60(text)
 }
 
+fn verbatim(text: &str) -> Yaml {
+    Yaml::Text(Zeroizing::new(text.as_bytes().to_vec()))
+}
+
 fn as_text(text: &str) -> Resolved {
-    Resolved::new(STR_TAG, Yaml::Text(text.as_bytes().to_vec()))
+    Resolved::new(STR_TAG, verbatim(text))
 }
 
 fn guess(tag: &str, text: &str) -> Resolved {
@@ -73,7 +78,7 @@ fn guess(tag: &str, text: &str) -> Resolved {
         },
         b'+' | b'-' | b'0'..=b'9' => {
             if (tag.is_empty() || tag == TIMESTAMP_TAG) && is_timestamp(text) {
-                return Resolved::new(TIMESTAMP_TAG, Yaml::Text(text.as_bytes().to_vec()));
+                return Resolved::new(TIMESTAMP_TAG, verbatim(text));
             }
             number(&text.replace('_', "")).unwrap_or_else(|| as_text(text))
         }

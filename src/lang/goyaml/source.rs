@@ -3,6 +3,8 @@
 //! Broken bytes and control characters are only noticed when reading comes near them, as in go-yaml: it decodes
 //! 512 bytes at a time. The end of the text reads as NUL, which no document may hold.
 
+use zeroize::Zeroize as _;
+
 use super::YamlError;
 
 /// Bytes that go-yaml decodes at a time.
@@ -37,6 +39,12 @@ pub(super) struct Source<'t> {
     position: usize,
     /// Where the next character stands.
     pub mark: Mark,
+}
+
+impl Drop for Source<'_> {
+    fn drop(&mut self) {
+        self.characters.zeroize();
+    }
 }
 
 impl<'t> Source<'t> {

@@ -6,8 +6,8 @@ fn json(text: &str) -> Json {
 
 fn text_map(text: &str) -> Vec<(String, String)> {
     let entries = unmarshal_text_map(text.as_bytes()).expect("readable");
-    let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    entries.into_iter().map(|(key, value)| (lossy(key), lossy(value))).collect()
+    let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    entries.into_iter().map(|(key, value)| (lossy(&key), lossy(&value))).collect()
 }
 
 fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -36,7 +36,7 @@ fn plain_scalars_have_yaml_1_1_types() {
     assert_eq!(number("Off"), Json::Bool(false));
     assert_eq!(number("~"), Json::Null);
     for text in ["12:30", "1.2.3", "2001-01-01", "oN", "0x", "+"] {
-        assert_eq!(json(text), Json::Text(text.as_bytes().to_vec()), "{text}");
+        assert_eq!(json(text), Json::Text(text.as_bytes().to_vec().into()), "{text}");
     }
 }
 
@@ -141,7 +141,8 @@ fn long_and_multi_line_text() {
 #[test]
 fn what_is_written_reads_back() {
     for text in ["a\tb", "x\u{85}y", "\u{feff}mark", "tab\n\tline\n", "two\n\n\n", "  both  ", "q'q\"q", "\u{2028}"] {
-        let value = Yaml::Map(vec![(Yaml::Text(text.as_bytes().to_vec()), Yaml::Text(text.as_bytes().to_vec()))]);
+        let scalar = || Yaml::Text(text.as_bytes().to_vec().into());
+        let value = Yaml::Map(vec![(scalar(), scalar())]);
         let written = emit(&value).expect("writable");
         assert_eq!(parse(&written).expect("readable"), value, "{text:?}");
     }

@@ -27,7 +27,7 @@ impl Deref for Val<'_> {
     }
 }
 
-impl<'v> Val<'v> {
+impl Val<'_> {
     fn made(value: Value) -> Self {
         Self::Made(Rc::new(value))
     }
@@ -360,6 +360,10 @@ fn truth(value: &Value) -> bool {
 }
 
 /// A float cut to an integer; out of range gives the smallest, as on Go's usual platforms.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "within the limits it cuts towards zero, as Go does"
+)]
 fn to_int(number: f64) -> i64 {
     let limit = 9_223_372_036_854_775_808.0;
     if (-limit..limit).contains(&number) {

@@ -240,7 +240,7 @@ impl Parser {
                 DOT => self.select(&mut path)?,
                 OPEN_BRACKET => {
                     let bracket = self.bracket()?;
-                    self.push_bracket(&mut path, bracket)?;
+                    push_bracket(&mut path, bracket)?;
                 }
                 OPEN_PAREN => self.script(&mut path)?,
                 _ => {
@@ -286,22 +286,6 @@ impl Parser {
         // the unit is spelled as the library spells it
         self.require(CLOSE_PAREN, "jsnopath script", &[CLOSE_PAREN])?;
         path.push(Step::Script(script));
-        Ok(())
-    }
-
-    fn push_bracket(&self, path: &mut Path, (mut keys, separator): (Vec<Expr>, Option<Token>)) -> Result<(), Fault> {
-        match separator {
-            Some(COLON) => {
-                let defaults = [0.0, OPEN_END, 1.0].map(|n| Expr::Const(Value::Number(n)));
-                keys.extend(defaults.into_iter().skip(keys.len()));
-                let range = <Box<[Expr; 3]>>::try_from(keys)
-                    .map_err(|_| "range query has at least the parameter [min:max:step]".to_owned())?;
-                path.branch(Branch::Range(range));
-            }
-            Some(QUESTION) => path.branch(Branch::Filter(only(keys)?)),
-            _ if keys.len() == 1 => path.push(Step::Select(only(keys)?)),
-            _ => path.branch(union(keys)),
-        }
         Ok(())
     }
 
@@ -352,6 +336,22 @@ impl Path {
     fn branch(&mut self, branch: Branch) {
         self.branches.push((branch, Vec::new()));
     }
+}
+
+fn push_bracket(path: &mut Path, (mut keys, separator): (Vec<Expr>, Option<Token>)) -> Result<(), Fault> {
+    match separator {
+        Some(COLON) => {
+            let defaults = [0.0, OPEN_END, 1.0].map(|n| Expr::Const(Value::Number(n)));
+            keys.extend(defaults.into_iter().skip(keys.len()));
+            let range = <Box<[Expr; 3]>>::try_from(keys)
+                .map_err(|_| "range query has at least the parameter [min:max:step]".to_owned())?;
+            path.branch(Branch::Range(range));
+        }
+        Some(QUESTION) => path.branch(Branch::Filter(only(keys)?)),
+        _ if keys.len() == 1 => path.push(Step::Select(only(keys)?)),
+        _ => path.branch(union(keys)),
+    }
+    Ok(())
 }
 
 fn only(mut keys: Vec<Expr>) -> Result<Expr, Fault> {

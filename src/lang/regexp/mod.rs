@@ -17,7 +17,7 @@ use std::ops::Range;
 use template::Part;
 
 /// Memory the compiled program may take, in bytes; a pattern beyond it is refused as too large.
-const PROGRAM_LIMIT: usize = 32 << 20;
+const PROGRAM_LIMIT: usize = 10 << 20;
 
 /// A compiled Go regular expression.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ impl Regexp {
     ///
     /// # Errors
     /// Go's text for a pattern Go refuses. Beyond Go: a pattern that nests deeper than 250 levels or needs more than
-    /// 32 MiB compiled is refused with Go's texts for its own, larger limits.
+    /// 10 MiB compiled is refused with Go's texts for its own, larger limits.
     pub fn new(pattern: &str) -> Result<Self, RegexpError> {
         let parsed = parse::translate(pattern)?;
         let too_large = |_| RegexpError {

@@ -46,6 +46,7 @@ pub(super) fn translate(pattern: &str) -> Result<Translated, RegexpError> {
         flags: Flags::default(),
         open: vec![Group::new(GroupKind::Whole, Flags::default())],
         names: vec![String::new()],
+        no_named_class: false,
     };
     parser.run()?;
     let whole = parser.open.pop().filter(|_| parser.open.is_empty());
@@ -76,6 +77,10 @@ fn error(code: &'static str, part: &str) -> RegexpError {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are the four flags of the syntax: i, m, s, U"
+)]
 struct Flags {
     fold: bool,
     lines: bool,
@@ -128,6 +133,8 @@ struct Parser<'p> {
     flags: Flags,
     open: Vec<Group>,
     names: Vec<String>,
+    /// There is no `:]` any more: looking for it again and again would take too long.
+    no_named_class: bool,
 }
 
 impl<'p> Parser<'p> {
@@ -317,7 +324,7 @@ impl<'p> Parser<'p> {
             Some(b'C') => return Err(error(ESCAPE, &rest[..2])),
             Some(b'Q') => return self.quoted(after),
             _ => {
-                if let Some((members, after)) = self.class_escape(rest)? {
+                if let Some((members, after)) = class_escape(rest)? {
                     let text = bracket(&members, false, self.flags.fold);
                     return self.push_item(emit::class(&text), after);
                 }
@@ -337,25 +344,6 @@ impl<'p> Parser<'p> {
         Ok(after)
     }
 
-    /// `\d`, `\W`, `\pL`, `\P{Greek}`: the members to put into a class, and what follows.
-    fn class_escape(&self, rest: &'p str) -> Result<Option<(String, &'p str)>, RegexpError> {
-        let Some(letter) = rest[1..].chars().next() else {
-            return Ok(None);
-        };
-        if matches!(letter, 'p' | 'P') {
-            return unicode_escape(rest).map(Some);
-        }
-        let Some(members) = classes::perl(letter.to_ascii_lowercase()) else {
-            return Ok(None);
-        };
-        let members = if letter.is_ascii_uppercase() {
-            format!("[^{members}]")
-        } else {
-            members.to_owned()
-        };
-        Ok(Some((members, &rest[2..])))
-    }
-
     /// A bracketed class.
     fn class(&mut self, whole: &'p str) -> Result<&'p str, RegexpError> {
         let mut rest = &whole[1..];
@@ -373,10 +361,20 @@ impl<'p> Parser<'p> {
         self.push_item(emit::class(&text), &rest[1..])
     }
 
+    /// Where the `:]` of a named class is, counted from behind its `[:`.
+    fn named_class_end(&mut self, rest: &str) -> Option<usize> {
+        if self.no_named_class {
+            return None;
+        }
+        let end = rest[2..].find(":]");
+        self.no_named_class = end.is_none();
+        end
+    }
+
     /// One member of a class: a named class, an escape, a character or a range.
-    fn member(&self, rest: &'p str, whole: &'p str, out: &mut String) -> Result<&'p str, RegexpError> {
+    fn member(&mut self, rest: &'p str, whole: &'p str, out: &mut String) -> Result<&'p str, RegexpError> {
         if rest.starts_with("[:")
-            && let Some(end) = rest[2..].find(":]")
+            && let Some(end) = self.named_class_end(rest)
         {
             let name = &rest[2..2 + end];
             let (negated, bare) = name.strip_prefix('^').map_or((false, name), |bare| (true, bare));
@@ -387,7 +385,7 @@ impl<'p> Parser<'p> {
             return Ok(&rest[end + 4..]);
         }
         if rest.starts_with('\\')
-            && let Some((members, after)) = self.class_escape(rest)?
+            && let Some((members, after)) = class_escape(rest)?
         {
             out.push_str(&members);
             return Ok(after);
@@ -403,6 +401,25 @@ impl<'p> Parser<'p> {
         emit::push_range(out, low, high);
         Ok(after)
     }
+}
+
+/// `\d`, `\W`, `\pL`, `\P{Greek}`: the members to put into a class, and what follows.
+fn class_escape(rest: &str) -> Result<Option<(String, &str)>, RegexpError> {
+    let Some(letter) = rest[1..].chars().next() else {
+        return Ok(None);
+    };
+    if matches!(letter, 'p' | 'P') {
+        return unicode_escape(rest).map(Some);
+    }
+    let Some(members) = classes::perl(letter.to_ascii_lowercase()) else {
+        return Ok(None);
+    };
+    let members = if letter.is_ascii_uppercase() {
+        format!("[^{members}]")
+    } else {
+        members.to_owned()
+    };
+    Ok(Some((members, &rest[2..])))
 }
 
 /// Puts members into brackets, with case folding if asked.

@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use super::config::{Auth, CertAuth, KubernetesConfig};
+use super::sources::SourceWatches;
 use crate::api::secret_store::{SecretKeySelector, ServiceAccountSelector};
 use crate::cluster::credentials::{Credentials, Scope};
 use crate::provider::http::{self, ClientIdentity};
@@ -78,6 +79,8 @@ pub struct Origin {
     pub credentials: Credentials,
     /// Open connections.
     pub connections: Connections,
+    /// Sources kept current by a watch.
+    pub sources: SourceWatches,
 }
 
 impl Origin {
@@ -89,6 +92,7 @@ impl Origin {
             namespace: request.namespace.to_owned(),
             credentials: request.credentials.clone(),
             connections: request.shared().connections.clone(),
+            sources: request.shared().sources.clone(),
         })
     }
 

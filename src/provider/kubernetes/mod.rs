@@ -7,6 +7,7 @@ pub mod config;
 pub mod connection;
 mod names;
 mod read;
+pub mod sources;
 mod write;
 
 use std::time::Duration;
@@ -146,6 +147,22 @@ impl Kubernetes {
             Ok(Err(error)) => Err(named_failure(&error, line).await),
             Err(_) => Err(ApiFailure::local(url_error(call.method, &url, TIMED_OUT))),
         }
+    }
+
+    /// The Secret from the watch of this source, else from the server.
+    async fn source(&self, name: &str) -> Result<Secret, ApiFailure> {
+        // Names that are no names of objects have texts of their own.
+        if !names::object_segment(name).is_ok_and(|segment| segment == name) {
+            return self.read_secret(name).await;
+        }
+        let remote = self.remote.read().await.clone();
+        if let Some(known) = self.origin.sources.read(&remote, name).await {
+            return known;
+        }
+        let answer = self.read_secret(name).await;
+        let remote = self.remote.read().await.clone();
+        self.origin.sources.note(&remote, name, &answer);
+        answer
     }
 
     async fn read_secret(&self, name: &str) -> Result<Secret, ApiFailure> {
@@ -292,11 +309,11 @@ impl From<ApiFailure> for ProviderError {
 impl Provider for Kubernetes {
     async fn get(&self, key: &RemoteRef) -> Result<SecretValue, ProviderError> {
         // Not-found passes as it is: ESO does not turn it into its dedicated error here.
-        read::value(&self.read_secret(&key.key).await?, key)
+        read::value(&self.source(&key.key).await?, key)
     }
 
     async fn get_map(&self, key: &RemoteRef) -> Result<SecretData, ProviderError> {
-        match self.read_secret(&key.key).await {
+        match self.source(&key.key).await {
             Ok(secret) => read::map(secret, key),
             Err(failure) if failure.is_not_found() => Err(ProviderError::no_secret()),
             Err(failure) => Err(failure.into()),
@@ -324,6 +341,7 @@ impl Provider for Kubernetes {
         let unknown = |failure: ApiFailure| {
             Validation::Unknown(ProviderError::from(failure).wrap("could not verify if client is valid"))
         };
+        self.origin.sources.ensure(&self.remote.read().await.clone());
         match self.rules_allow().await {
             Err(failure) => return unknown(failure),
             Ok(true) => return Validation::Valid,

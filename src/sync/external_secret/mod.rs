@@ -14,6 +14,7 @@ mod target;
 
 pub use fetch::EntryError;
 pub use manifest::GenericTargets;
+pub use class::stores as stores_of;
 pub use outcome::Retry;
 
 use std::sync::Arc;

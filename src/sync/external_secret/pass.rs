@@ -226,6 +226,10 @@ async fn fail(
     if retry == Retry::Never {
         pass.cx.memory.clear_failing(pass.key);
     } else {
+        if pass.forced {
+            // Not due by itself: without this the next attempt would find nothing to do.
+            pass.cx.memory.force(pass.key);
+        }
         let stores = class::stores(spec).into_iter().map(|r| class::store_key(r, &pass.key.namespace));
         pass.cx.memory.set_failing(pass.key, stores);
     }

@@ -244,8 +244,31 @@ async fn create(
             Look::Found(entry) => update(pass, spec, status, &entry.0, data).await,
             Look::Unknown | Look::Missing => Err(Outcome::Conflict),
         },
-        Err(error) => Err(write_failed(&error, error.to_string())),
+        Err(error) => Err(write_failed(&error, withheld(&error.to_string()))),
     }
+}
+
+/// The server hides a value it refuses, and may quote a piece of it right after; that piece is hidden too.
+fn withheld(text: &str) -> String {
+    const MARK: &str = "<secret contents redacted>\"";
+    let Some((before, after)) = text.split_once(MARK) else { return text.to_owned() };
+    let mut out = format!("{before}{MARK}");
+    let mut quote = None;
+    for c in after.chars() {
+        match quote {
+            Some(open) if c == open => {
+                out.push('…');
+                out.push(c);
+                quote = None;
+            }
+            Some(_) => {}
+            None => {
+                out.push(c);
+                quote = matches!(c, '\'' | '"' | '`').then_some(c);
+            }
+        }
+    }
+    out
 }
 
 fn write_failed(error: &ClusterError, cause: String) -> Outcome {
@@ -307,7 +330,7 @@ async fn replace(pass: &Pass<'_>, secret: &TargetSecret) -> Result<(), Outcome> 
                 pass.cx.secrets.remove(namespace, name);
                 return Err(Outcome::Conflict);
             }
-            Err(write_failed(&error, format!("unable to update secret {name}: {error}")))
+            Err(write_failed(&error, format!("unable to update secret {name}: {}", withheld(&error.to_string()))))
         }
     }
 }
@@ -373,4 +396,17 @@ async fn delete_orphans(pass: &Pass<'_>, spec: &ExternalSecretSpec) -> Result<()
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::withheld;
+
+    #[test]
+    fn a_quoted_piece_of_a_refused_value_is_hidden() {
+        let server = r#"Secret "es" is invalid: data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": invalid character 'c' looking for beginning of value"#;
+        let shown = withheld(server);
+        assert!(shown.ends_with(r#""<secret contents redacted>": invalid character '…' looking for beginning of value"#));
+        assert_eq!(withheld("data[a/b]: Invalid value: \"a/b\""), "data[a/b]: Invalid value: \"a/b\"");
+    }
 }

@@ -7,6 +7,8 @@ mod tag;
 
 use std::collections::VecDeque;
 
+use zeroize::Zeroizing;
+
 use super::source::{Mark, Source, is_blank, is_blank_break_or_end, is_break, is_break_or_end, is_word};
 use super::{MAX_DEPTH, YamlError};
 
@@ -14,14 +16,14 @@ use super::{MAX_DEPTH, YamlError};
 const LONGEST_KEY: usize = 1024;
 
 /// A token and where it begins.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Token {
     pub kind: Kind,
     pub start: Mark,
 }
 
 /// The kinds of tokens.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     StreamStart,
     StreamEnd,
@@ -43,7 +45,7 @@ pub(super) enum Kind {
     Alias(String),
     Anchor(String),
     Tag { handle: String, suffix: String },
-    Scalar { text: String, plain: bool },
+    Scalar { text: Zeroizing<String>, plain: bool },
 }
 
 /// A place where a key may have begun.

@@ -1,5 +1,7 @@
 //! Scalars: plain, quoted, and blocks after `|` and `>`.
 
+use zeroize::Zeroizing;
+
 use super::super::YamlError;
 use super::super::source::{Mark, is_blank, is_blank_break_or_end, is_break, is_break_or_end};
 use super::{Kind, Scanner, to_signed};
@@ -44,7 +46,7 @@ impl Scanner<'_> {
         self.key_allowed = false;
         let start = self.source.mark;
         let indent = self.indent + 1;
-        let (mut text, mut gap) = (String::new(), Gap::default());
+        let (mut text, mut gap) = (Zeroizing::new(String::new()), Gap::default());
         loop {
             self.source.ensure(4)?;
             if self.source.at_document_indicator() || self.source.peek(0) == '#' {
@@ -108,7 +110,7 @@ impl Scanner<'_> {
         self.key_allowed = false;
         let start = self.source.mark;
         let quote = self.source.take();
-        let (mut text, mut gap) = (String::new(), Gap::default());
+        let (mut text, mut gap) = (Zeroizing::new(String::new()), Gap::default());
         loop {
             self.source.ensure(4)?;
             if self.source.at_document_indicator() {
@@ -193,7 +195,7 @@ impl Scanner<'_> {
             0 => 0,
             increment => to_signed(increment) + self.indent.max(0),
         };
-        let (mut text, mut leading, mut trailing) = (String::new(), None, String::new());
+        let (mut text, mut leading, mut trailing) = (Zeroizing::new(String::new()), None, String::new());
         self.scan_block_breaks(&mut indent, &mut trailing, start)?;
         let mut after_blank = false;
         while to_signed(self.source.mark.column) == indent && self.source.peek(0) != '\0' {

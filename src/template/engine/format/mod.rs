@@ -59,19 +59,6 @@ pub fn sprint_line(values: &[Value]) -> Result<Vec<u8>, Failure> {
     printer.finish()
 }
 
-fn has_text_form(value: &Value) -> bool {
-    matches!(
-        value,
-        Value::Time(_)
-            | Value::Duration(_)
-            | Value::Month(_)
-            | Value::Weekday(_)
-            | Value::Location(_)
-            | Value::Semver(_)
-            | Value::SemverValue(_)
-    )
-}
-
 /// What the `String` method of the type returns.
 fn text_form(value: &Value) -> Option<String> {
     Some(match value {

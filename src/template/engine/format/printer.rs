@@ -135,7 +135,7 @@ impl Printer {
 
     /// Types with a `String` method print it, unless an error mark is being written.
     fn composite(&mut self, value: &Value, verb: char, depth: usize) {
-        if verb == 'w' && super::has_text_form(value) {
+        if verb == 'w' && !self.erroring {
             return self.bad_verb(verb, value);
         }
         if matches!(verb, 'v' | 's' | 'x' | 'X' | 'q')

@@ -40,7 +40,7 @@ pub const ROWS: &[Row] = &[
     Row::variadic("slice", &[P::Any], P::Any, slice),
     Row::variadic("mustSlice", &[P::Any], P::Any, slice),
     Row::new("sortAlpha", &[P::Any], sort_alpha),
-    Row::new("toStrings", &[P::Any], |_, args| Ok(Value::Strings(texts(&args[0])?))),
+    Row::new("toStrings", &[P::Any], |env, args| Ok(Value::Strings(texts(env, &args[0])?))),
     Row::new("join", &[P::String, P::Any], join),
 ];
 
@@ -202,7 +202,10 @@ fn slice(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
 }
 
 /// The elements as texts, nil left out; a `[]string` is passed on as it is, anything else is one text.
-pub fn texts(value: &Value) -> Result<StringList, Failure> {
+///
+/// # Errors
+/// A text is too long, or all together need too much memory.
+pub fn texts(env: &Env<'_>, value: &Value) -> Result<StringList, Failure> {
     if let Value::Strings(list) = value {
         return Ok(list.clone());
     }
@@ -213,23 +216,27 @@ pub fn texts(value: &Value) -> Result<StringList, Failure> {
     };
     let mut texts = Vec::with_capacity(items.len());
     for item in items.iter().filter(|item| !item.is_nil()) {
-        texts.push(Str::from(cast::to_text(item)?));
+        texts.push(match item {
+            Value::Str(text) => text.clone(),
+            other => Str::from(cast::to_text(other)?),
+        });
+        env.reserve(0)?;
     }
     Ok(StringList::new(texts))
 }
 
-fn sort_alpha(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
+fn sort_alpha(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
     if elements(&args[0]).is_none() {
         return Ok(Value::strings(vec![Str::from(cast::to_text(&args[0])?)]));
     }
-    let list = texts(&args[0])?;
+    let list = texts(env, &args[0])?;
     list.sort();
     Ok(Value::Strings(list))
 }
 
 fn join(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
     let separator = arg::bytes(args, 0);
-    let parts = texts(&args[1])?.to_vec();
+    let parts = texts(env, &args[1])?.to_vec();
     let size: usize = parts.iter().map(|part| part.len() + separator.len()).sum();
     env.reserve(size)?;
     Ok(Value::str(parts.join(separator)))

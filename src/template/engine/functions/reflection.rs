@@ -16,12 +16,19 @@ pub const ROWS: &[Row] = &[
         Ok(Value::Bool(arg::bytes(args, 0) == args[1].kind_name().as_bytes()))
     }),
     Row::new("deepEqual", &[P::Any, P::Any], |env, args| deep::equal(env, &args[0], &args[1]).map(Value::Bool)),
-    Row::new("deepCopy", &[P::Any], |env, args| deep::copy(env, &args[0])),
-    Row::new("mustDeepCopy", &[P::Any], |env, args| deep::copy(env, &args[0])),
+    Row::new("deepCopy", &[P::Any], deep_copy),
+    Row::new("mustDeepCopy", &[P::Any], deep_copy),
 ];
 
 fn type_is_like(_: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
     let target = arg::bytes(args, 0);
     let name = args[1].type_name();
     Ok(Value::Bool(target == name.as_bytes() || name.strip_prefix('*').is_some_and(|name| target == name.as_bytes())))
+}
+
+fn deep_copy(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
+    if args[0].is_nil() {
+        return Err(Failure::new("reflect: call of reflect.Value.Type on zero Value"));
+    }
+    deep::copy(env, &args[0])
 }

@@ -19,7 +19,7 @@ const BYTES_PER_STEP: u64 = 2;
 /// What Go appends to `could not unmarshal template to 'map[string][]byte': `.
 pub fn string_map(text: &[u8]) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
     let entries = goyaml::unmarshal_text_map(text).map_err(failure)?;
-    Ok(entries.into_iter().map(|(key, value)| (lossy(&key), value)).collect())
+    Ok(entries.into_iter().map(|(key, value)| (lossy(&key), value.to_vec())).collect())
 }
 
 /// Any YAML document, as nested path targets of generic resources read it.
@@ -74,7 +74,7 @@ fn to_value(tree: Json) -> Value {
         Json::Null => Value::NilAny,
         Json::Bool(value) => Value::Bool(value),
         Json::Number(number) => Value::Float(number),
-        Json::Text(text) => Value::str(text),
+        Json::Text(text) => Value::str(text.to_vec()),
         Json::List(items) => Value::List(List::new(items.into_iter().map(to_value).collect())),
         Json::Map(entries) => {
             let entries = entries.into_iter().map(|(key, value)| (Str::new(key), to_value(value))).collect();

@@ -1,0 +1,3 @@
+//! The providers against real API servers.
+
+mod kubernetes;
