@@ -59,7 +59,7 @@ fn built_plugin() -> Result<PathBuf> {
         build.arg("--release");
     }
     let status = build
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
         .status()
         .context("cannot start cargo")?;
     anyhow::ensure!(status.success(), "kubectl-eso does not build");
