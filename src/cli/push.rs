@@ -76,7 +76,11 @@ pub async fn run(session: &Session, args: PushArgs) -> Result<ExitCode, CliError
         match &target.cluster {
             Ok(cluster) => {
                 let namespace = (!args.all_namespaces).then(|| cluster.namespace.clone());
-                targets.push(sync::Target { cluster: cluster.clone(), namespace, holder: String::new() });
+                targets.push(sync::Target {
+                    cluster: cluster.clone(),
+                    namespace,
+                    holder: String::new(),
+                });
             }
             Err(error) => {
                 broken += 1;
@@ -96,18 +100,29 @@ pub async fn run(session: &Session, args: PushArgs) -> Result<ExitCode, CliError
     let reports = sync::run(Arc::new(settings), targets, sink, session.cancel.clone()).await;
     for report in reports.iter().filter(|r| r.error.is_some()) {
         broken += 1;
-        session.ui.error(&format!("{}: {}", report.cluster, report.error.as_deref().unwrap_or_default()));
+        session.ui.error(&format!(
+            "{}: {}",
+            report.cluster,
+            report.error.as_deref().unwrap_or_default()
+        ));
     }
     let mut heard = std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner));
     let asked = |key: &Key| args.names.is_empty() || args.names.iter().any(|n| **n == *key.name);
     heard.rows.retain(|row| asked(&row.1));
     heard.failed.retain(|row| asked(&row.1));
-    let missing: Vec<&String> =
-        args.names.iter().filter(|n| !heard.seen.iter().any(|(_, name)| name == *n)).collect();
+    let missing: Vec<&String> = args
+        .names
+        .iter()
+        .filter(|n| !heard.seen.iter().any(|(_, name)| name == *n))
+        .collect();
     for name in &missing {
         session.ui.error(&format!("PushSecret {name} was not found"));
     }
-    let exit = if broken + heard.failed.len() + missing.len() == 0 { ExitCode::Done } else { ExitCode::Failed };
+    let exit = if broken + heard.failed.len() + missing.len() == 0 {
+        ExitCode::Done
+    } else {
+        ExitCode::Failed
+    };
     show(session, &args, &heard, reports.len() > 1, exit)?;
     Ok(exit)
 }
@@ -115,7 +130,12 @@ pub async fn run(session: &Session, args: PushArgs) -> Result<ExitCode, CliError
 fn hear(heard: &Mutex<Heard>, cluster: &str, event: SyncEvent) {
     let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
     match event {
-        SyncEvent::Remote { key, store, entry, action } => {
+        SyncEvent::Remote {
+            key,
+            store,
+            entry,
+            action,
+        } => {
             heard.seen.insert((cluster.to_owned(), key.name.to_string()));
             heard.rows.insert((cluster.to_owned(), key, store, entry, action));
         }
@@ -140,7 +160,12 @@ fn show(session: &Session, args: &PushArgs, heard: &Heard, many: bool, exit: Exi
     }
     let mut table = Table::new(headers);
     for (cluster, key, store, entry, action) in &heard.rows {
-        let mut cells = vec![key.namespace.to_string(), key.name.to_string(), store.clone(), entry.clone()];
+        let mut cells = vec![
+            key.namespace.to_string(),
+            key.name.to_string(),
+            store.clone(),
+            entry.clone(),
+        ];
         cells.push(action.as_str().to_owned());
         if many {
             cells.insert(0, cluster.clone());

@@ -122,7 +122,11 @@ pub async fn run(session: &Session, args: SyncArgs) -> Result<ExitCode, CliError
             Ok(cluster) => {
                 namespace.clone_from(&cluster.namespace);
                 let scope = (!args.all_namespaces).then(|| cluster.namespace.clone());
-                targets.push(sync::Target { cluster: cluster.clone(), namespace: scope, holder: holder.clone() });
+                targets.push(sync::Target {
+                    cluster: cluster.clone(),
+                    namespace: scope,
+                    holder: holder.clone(),
+                });
             }
             Err(error) => broken.push(failure(error).text()),
         }
@@ -139,7 +143,12 @@ pub async fn run(session: &Session, args: SyncArgs) -> Result<ExitCode, CliError
     let settings = Arc::new(args.settings(&namespace));
     let work = sync::run(settings, targets, sink, session.cancel.clone());
     tokio::pin!(work);
-    let mut printer = Printer { session, many, machine: args.is_machine(), warnings: 0 };
+    let mut printer = Printer {
+        session,
+        many,
+        machine: args.is_machine(),
+        warnings: 0,
+    };
     let reports = loop {
         tokio::select! {
             biased;
@@ -164,7 +173,11 @@ pub async fn connect(session: &Session, targets: &TargetArgs) -> Result<Vec<Targ
     }
     let context = session.context()?;
     let cluster = session.connect(&context).await;
-    Ok(vec![Target { context, cluster, uid: None }])
+    Ok(vec![Target {
+        context,
+        cluster,
+        uid: None,
+    }])
 }
 
 /// A name no other run has: host and a random part.
@@ -186,7 +199,10 @@ impl Printer<'_> {
         let ui = &self.session.ui;
         let place = |text: String| if self.many { format!("{cluster}: {text}") } else { text };
         match event {
-            SyncEvent::Started { external_secrets, stores } => {
+            SyncEvent::Started {
+                external_secrets,
+                stores,
+            } => {
                 ui.note(&place(format!("{external_secrets} ExternalSecrets, {stores} stores")));
             }
             SyncEvent::Synced { key, change, .. } => {
@@ -196,7 +212,9 @@ impl Printer<'_> {
                     ui.line(&place(format!("{key} {verb}")));
                 }
             }
-            SyncEvent::Failed { key, message, retry, .. } => {
+            SyncEvent::Failed {
+                key, message, retry, ..
+            } => {
                 let next = match retry {
                     Some(pause) => format!("next attempt in {} s", pause.as_secs()),
                     None => "not tried again before something changes".to_owned(),
@@ -207,21 +225,42 @@ impl Printer<'_> {
                 self.warnings += 1;
                 ui.warn(&place(format!("{key}: {message}")));
             }
-            SyncEvent::Store { key, ready: false, message, .. } => {
+            SyncEvent::Store {
+                key,
+                ready: false,
+                message,
+                ..
+            } => {
                 ui.error(&place(format!("{key} is not usable\n  {message}")));
             }
-            SyncEvent::Watch { resource, stale: Some(why) } => {
+            SyncEvent::Watch {
+                resource,
+                stale: Some(why),
+            } => {
                 ui.warn(&place(format!("{resource} may be out of date: {why}")));
             }
             SyncEvent::Watch { resource, stale: None } => ui.note(&place(format!("{resource} are current again"))),
-            SyncEvent::Would { verb, resource, namespace, name } => {
+            SyncEvent::Would {
+                verb,
+                resource,
+                namespace,
+                name,
+            } => {
                 if !self.machine {
                     ui.line(&place(format!("would {verb} {resource} {namespace}/{name}")));
                 }
             }
-            SyncEvent::Remote { key, store, entry, action } => {
+            SyncEvent::Remote {
+                key,
+                store,
+                entry,
+                action,
+            } => {
                 if !self.machine {
-                    ui.line(&place(format!("would {} {entry} in {store} for {key}", action.as_str())));
+                    ui.line(&place(format!(
+                        "would {} {entry} in {store} for {key}",
+                        action.as_str()
+                    )));
                 }
             }
             SyncEvent::Note { message } => ui.note(&place(message.clone())),
@@ -248,17 +287,28 @@ fn conclude(
 ) -> Result<ExitCode, CliError> {
     for report in reports {
         if let Some(error) = &report.error {
-            session.ui.error(&format!("{} is not served\n  {error}\n  {}", report.cluster, hint(error)));
+            session.ui.error(&format!(
+                "{} is not served\n  {error}\n  {}",
+                report.cluster,
+                hint(error)
+            ));
         }
         if report.with_finalizer > 0 && args.watch {
             let count = report.with_finalizer;
-            session.ui.note(&format!("{}: {count} ExternalSecrets carry the finalizer of this loop", report.cluster));
+            session.ui.note(&format!(
+                "{}: {count} ExternalSecrets carry the finalizer of this loop",
+                report.cluster
+            ));
         }
     }
     let bad = reports.iter().filter(|r| r.error.is_some()).count() + broken;
     let failed: usize = reports.iter().map(|r| r.failed.len()).sum();
     let ready: usize = reports.iter().map(|r| r.ready).sum();
-    let exit = if bad + failed == 0 && !strict { ExitCode::Done } else { ExitCode::Failed };
+    let exit = if bad + failed == 0 && !strict {
+        ExitCode::Done
+    } else {
+        ExitCode::Failed
+    };
     if args.is_machine() {
         super::output::value(session, args.output.output, &document(reports, exit))?;
     } else if !args.watch {
@@ -280,8 +330,11 @@ fn document(reports: &[ClusterReport], exit: ExitCode) -> Value {
     let items: Vec<Value> = reports
         .iter()
         .map(|r| {
-            let failed: Vec<Value> =
-                r.failed.iter().map(|(object, message)| json!({ "object": object, "message": message })).collect();
+            let failed: Vec<Value> = r
+                .failed
+                .iter()
+                .map(|(object, message)| json!({ "object": object, "message": message }))
+                .collect();
             json!({ "context": r.cluster, "ready": r.ready, "failed": failed, "error": r.error })
         })
         .collect();

@@ -80,12 +80,21 @@ impl<T: Cached> Cache<T> {
     /// The object, if it is known.
     pub fn get(&self, namespace: &str, name: &str) -> Option<Arc<T>> {
         let id: Id = (namespace.into(), name.into());
-        self.objects.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+        self.objects
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&id)
+            .cloned()
     }
 
     /// All objects, in no order.
     pub fn all(&self) -> Vec<Arc<T>> {
-        self.objects.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.objects
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .values()
+            .cloned()
+            .collect()
     }
 
     /// How many objects are known.
@@ -106,7 +115,9 @@ impl<T: Cached> Cache<T> {
     /// Waits until the first list is whole, or known to be impossible.
     pub async fn ready(&self) {
         let mut health = self.health();
-        let _ = health.wait_for(|h| matches!(h, Health::Current | Health::Absent(_))).await;
+        let _ = health
+            .wait_for(|h| matches!(h, Health::Current | Health::Absent(_)))
+            .await;
     }
 
     /// Takes in the answer to one of our writes.
@@ -178,7 +189,14 @@ impl<T: Cached> Cache<T> {
         }
         let old = objects.insert(id.clone(), object.clone());
         drop(objects);
-        self.tell(&id, &Delta { old, new: Some(object.clone()), own_write });
+        self.tell(
+            &id,
+            &Delta {
+                old,
+                new: Some(object.clone()),
+                own_write,
+            },
+        );
         object
     }
 
@@ -195,16 +213,29 @@ impl<T: Cached> Cache<T> {
     fn take_out(&self, id: &Id, own_write: bool) {
         let old = self.objects.write().unwrap_or_else(PoisonError::into_inner).remove(id);
         if old.is_some() {
-            self.tell(id, &Delta { old, new: None, own_write });
+            self.tell(
+                id,
+                &Delta {
+                    old,
+                    new: None,
+                    own_write,
+                },
+            );
         }
     }
 
     fn finish_list(&self, version: &str) {
-        let Some(seen) = self.relist.write().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let Some(seen) = self.relist.write().unwrap_or_else(PoisonError::into_inner).take() else {
+            return;
+        };
         let gone: Vec<Id> = {
             let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
             let old = |object: &T| newer(object.resource_version(), version) != Some(true);
-            objects.iter().filter(|(id, o)| !seen.contains(*id) && old(o)).map(|(id, _)| id.clone()).collect()
+            objects
+                .iter()
+                .filter(|(id, o)| !seen.contains(*id) && old(o))
+                .map(|(id, _)| id.clone())
+                .collect()
         };
         for id in gone {
             self.take_out(&id, false);
@@ -307,8 +338,12 @@ mod tests {
     #[test]
     fn a_kind_that_may_not_be_read_counts_as_absent_until_it_may() {
         let cache = Cache::<Thing>::default();
-        let refused =
-            ClusterError::Api { code: 403, reason: "Forbidden".into(), message: "no".into(), retry_after: None };
+        let refused = ClusterError::Api {
+            code: 403,
+            reason: "Forbidden".into(),
+            message: "no".into(),
+            retry_after: None,
+        };
         cache.receive(Signal::Lost(&refused));
         assert!(matches!(*cache.health().borrow(), Health::Absent(_)));
         cache.receive(Signal::Alive);

@@ -15,8 +15,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret, ServiceAccount};
 use kube::api::PostParams;
 use kube::{Api, Client};
 
-use super::recent::Recent;
 use super::go_error::{ApiFailure, RequestLine, api_failure};
+use super::recent::Recent;
 use crate::api::secret_store::{CaProvider, SecretKeySelector, ServiceAccountSelector};
 use crate::secret::{SecretData, SecretValue};
 

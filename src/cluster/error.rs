@@ -78,9 +78,15 @@ impl From<kube::Error> for ClusterError {
                 code: status.code,
                 reason: status.reason.clone(),
                 message: status.message.clone(),
-                retry_after: status.details.as_ref().map(|d| u64::from(d.retry_after_seconds)).filter(|s| *s > 0),
+                retry_after: status
+                    .details
+                    .as_ref()
+                    .map(|d| u64::from(d.retry_after_seconds))
+                    .filter(|s| *s > 0),
             },
-            other => Self::Transport { message: innermost(&other) },
+            other => Self::Transport {
+                message: innermost(&other),
+            },
         }
     }
 }

@@ -26,33 +26,65 @@ pub struct Resource {
 }
 
 /// Core Secrets.
-pub const SECRETS: Resource = Resource { base: "api/v1", plural: "secrets" };
+pub const SECRETS: Resource = Resource {
+    base: "api/v1",
+    plural: "secrets",
+};
 /// Core ConfigMaps.
-pub const CONFIG_MAPS: Resource = Resource { base: "api/v1", plural: "configmaps" };
+pub const CONFIG_MAPS: Resource = Resource {
+    base: "api/v1",
+    plural: "configmaps",
+};
 /// Core Events.
-pub const EVENTS: Resource = Resource { base: "api/v1", plural: "events" };
+pub const EVENTS: Resource = Resource {
+    base: "api/v1",
+    plural: "events",
+};
 /// Namespaces.
-pub const NAMESPACES: Resource = Resource { base: "api/v1", plural: "namespaces" };
+pub const NAMESPACES: Resource = Resource {
+    base: "api/v1",
+    plural: "namespaces",
+};
 /// Leases.
-pub const LEASES: Resource = Resource { base: "apis/coordination.k8s.io/v1", plural: "leases" };
+pub const LEASES: Resource = Resource {
+    base: "apis/coordination.k8s.io/v1",
+    plural: "leases",
+};
 /// ExternalSecrets.
-pub const EXTERNAL_SECRETS: Resource = Resource { base: "apis/external-secrets.io/v1", plural: "externalsecrets" };
+pub const EXTERNAL_SECRETS: Resource = Resource {
+    base: "apis/external-secrets.io/v1",
+    plural: "externalsecrets",
+};
 /// SecretStores.
-pub const SECRET_STORES: Resource = Resource { base: "apis/external-secrets.io/v1", plural: "secretstores" };
+pub const SECRET_STORES: Resource = Resource {
+    base: "apis/external-secrets.io/v1",
+    plural: "secretstores",
+};
 /// ClusterSecretStores.
-pub const CLUSTER_SECRET_STORES: Resource =
-    Resource { base: "apis/external-secrets.io/v1", plural: "clustersecretstores" };
+pub const CLUSTER_SECRET_STORES: Resource = Resource {
+    base: "apis/external-secrets.io/v1",
+    plural: "clustersecretstores",
+};
 /// PushSecrets.
-pub const PUSH_SECRETS: Resource = Resource { base: "apis/external-secrets.io/v1alpha1", plural: "pushsecrets" };
+pub const PUSH_SECRETS: Resource = Resource {
+    base: "apis/external-secrets.io/v1alpha1",
+    plural: "pushsecrets",
+};
 /// ClusterPushSecrets.
-pub const CLUSTER_PUSH_SECRETS: Resource =
-    Resource { base: "apis/external-secrets.io/v1alpha1", plural: "clusterpushsecrets" };
+pub const CLUSTER_PUSH_SECRETS: Resource = Resource {
+    base: "apis/external-secrets.io/v1alpha1",
+    plural: "clusterpushsecrets",
+};
 /// ClusterExternalSecrets.
-pub const CLUSTER_EXTERNAL_SECRETS: Resource =
-    Resource { base: "apis/external-secrets.io/v1", plural: "clusterexternalsecrets" };
+pub const CLUSTER_EXTERNAL_SECRETS: Resource = Resource {
+    base: "apis/external-secrets.io/v1",
+    plural: "clusterexternalsecrets",
+};
 /// GeneratorStates.
-pub const GENERATOR_STATES: Resource =
-    Resource { base: "apis/generators.external-secrets.io/v1alpha1", plural: "generatorstates" };
+pub const GENERATOR_STATES: Resource = Resource {
+    base: "apis/generators.external-secrets.io/v1alpha1",
+    plural: "generatorstates",
+};
 
 impl Resource {
     /// Path of the collection, of one namespace or (with `""`) of the cluster.
@@ -120,7 +152,12 @@ impl Rest {
     }
 
     async fn send(&self, builder: http::request::Builder, body: Vec<u8>) -> Result<Bytes, ClusterError> {
-        self.raw(builder.body(body).map_err(|e| ClusterError::Request { message: e.to_string() })?).await
+        self.raw(
+            builder
+                .body(body)
+                .map_err(|e| ClusterError::Request { message: e.to_string() })?,
+        )
+        .await
     }
 
     /// A ready-made request, one whole answer.
@@ -135,9 +172,12 @@ impl Rest {
             let bytes = response.into_body().collect_bytes().await?;
             Ok::<_, kube::Error>((status, bytes))
         };
-        let (status, bytes) = tokio::time::timeout(REQUEST_TIMEOUT, exchange)
-            .await
-            .map_err(|_| ClusterError::Transport { message: "no answer in 30 seconds".to_owned() })??;
+        let (status, bytes) =
+            tokio::time::timeout(REQUEST_TIMEOUT, exchange)
+                .await
+                .map_err(|_| ClusterError::Transport {
+                    message: "no answer in 30 seconds".to_owned(),
+                })??;
         if status.is_client_error() || status.is_server_error() {
             return Err(status_error(status.as_u16(), &bytes));
         }
@@ -169,10 +209,10 @@ impl Rest {
     /// # Errors
     /// As [`Rest::get`].
     pub async fn get_metadata_opt<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, ClusterError> {
-        let builder = Request::builder()
-            .method(Method::GET)
-            .uri(path)
-            .header(header::ACCEPT, "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+        let builder = Request::builder().method(Method::GET).uri(path).header(
+            header::ACCEPT,
+            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+        );
         match self.send(builder, Vec::new()).await {
             Ok(bytes) => decode(&bytes).map(Some),
             Err(e) if e.is_not_found() => Ok(None),
@@ -186,8 +226,9 @@ impl Rest {
 /// # Errors
 /// [`ClusterError::Decode`].
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ClusterError> {
-    serde_json::from_slice(bytes)
-        .map_err(|e| ClusterError::Decode { message: format!("line {}, column {}", e.line(), e.column()) })
+    serde_json::from_slice(bytes).map_err(|e| ClusterError::Decode {
+        message: format!("line {}, column {}", e.line(), e.column()),
+    })
 }
 
 #[derive(serde::Deserialize)]
@@ -239,7 +280,10 @@ mod tests {
 
     #[test]
     fn query_values_are_escaped() {
-        assert_eq!(query_escape("externalsecrets.external-secrets.io/es"), "externalsecrets.external-secrets.io%2Fes");
+        assert_eq!(
+            query_escape("externalsecrets.external-secrets.io/es"),
+            "externalsecrets.external-secrets.io%2Fes"
+        );
     }
 
     #[test]

@@ -40,7 +40,13 @@ pub struct Scope {
 impl Scope {
     /// Everything under `path`, 500 objects a page.
     pub fn all(path: String) -> Self {
-        Self { path, labels: String::new(), fields: String::new(), metadata_only: false, page: 500 }
+        Self {
+            path,
+            labels: String::new(),
+            fields: String::new(),
+            metadata_only: false,
+            page: 500,
+        }
     }
 
     fn query(&self) -> String {
@@ -61,9 +67,14 @@ impl Scope {
         if self.metadata_only {
             let list = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
             let one = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-            builder = builder.header(http::header::ACCEPT, if uri.contains("watch=true") { one } else { list });
+            builder = builder.header(
+                http::header::ACCEPT,
+                if uri.contains("watch=true") { one } else { list },
+            );
         }
-        builder.body(Vec::new()).map_err(|e| ClusterError::Request { message: e.to_string() })
+        builder
+            .body(Vec::new())
+            .map_err(|e| ClusterError::Request { message: e.to_string() })
     }
 }
 
@@ -155,11 +166,7 @@ struct Page<'a> {
     items: Vec<&'a RawValue>,
 }
 
-async fn list(
-    rest: &Rest,
-    scope: &Scope,
-    sink: &mut (dyn FnMut(Signal<'_>) + Send),
-) -> Result<String, ClusterError> {
+async fn list(rest: &Rest, scope: &Scope, sink: &mut (dyn FnMut(Signal<'_>) + Send)) -> Result<String, ClusterError> {
     sink(Signal::ListStarted);
     let mut token = String::new();
     loop {
@@ -169,8 +176,9 @@ async fn list(
             uri.push_str(&query_escape(&token));
         }
         let bytes = rest.raw(scope.request(&uri)?).await?;
-        let page: Page<'_> = serde_json::from_slice(&bytes)
-            .map_err(|e| ClusterError::Decode { message: format!("a list: line {}, column {}", e.line(), e.column()) })?;
+        let page: Page<'_> = serde_json::from_slice(&bytes).map_err(|e| ClusterError::Decode {
+            message: format!("a list: line {}, column {}", e.line(), e.column()),
+        })?;
         for item in &page.items {
             sink(Signal::Listed(item));
         }
@@ -208,27 +216,39 @@ async fn watch(
         scope.query()
     );
     let opening = rest.client().request_stream(scope.request(&uri)?);
-    let mut stream = timeout(super::rest::REQUEST_TIMEOUT, opening).await.map_err(|_| silence())??;
+    let mut stream = timeout(super::rest::REQUEST_TIMEOUT, opening)
+        .await
+        .map_err(|_| silence())??;
     sink(Signal::Alive);
     let mut line = Vec::new();
     let mut heard = false;
     loop {
         line.clear();
-        let read = timeout(SILENCE, stream.read_until(b'\n', &mut line)).await.map_err(|_| silence())?;
+        let read = timeout(SILENCE, stream.read_until(b'\n', &mut line))
+            .await
+            .map_err(|_| silence())?;
         match read {
             Ok(0) => return Ok(heard),
             Err(_) if heard => return Ok(true),
-            Err(e) => return Err(ClusterError::Transport { message: super::error::innermost(&e) }),
+            Err(e) => {
+                return Err(ClusterError::Transport {
+                    message: super::error::innermost(&e),
+                });
+            }
             Ok(_) => {}
         }
-        let Ok(event) = serde_json::from_slice::<Line<'_>>(&line) else { continue };
+        let Ok(event) = serde_json::from_slice::<Line<'_>>(&line) else {
+            continue;
+        };
         heard = true;
         take_event(&event, version, sink)?;
     }
 }
 
 fn silence() -> ClusterError {
-    ClusterError::Transport { message: "the connection fell silent".to_owned() }
+    ClusterError::Transport {
+        message: "the connection fell silent".to_owned(),
+    }
 }
 
 fn take_event(
@@ -288,7 +308,10 @@ mod tests {
         let mark = r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"7"}}}"#;
         let line: Line<'_> = serde_json::from_str(mark).unwrap();
         let mut seen = 0;
-        take_event(&line, &mut version, &mut |s| seen += u32::from(matches!(s, Signal::Applied(_)))).unwrap();
+        take_event(&line, &mut version, &mut |s| {
+            seen += u32::from(matches!(s, Signal::Applied(_)))
+        })
+        .unwrap();
         assert_eq!((version.as_deref(), seen), (Some("7"), 0));
     }
 

@@ -94,7 +94,12 @@ impl Writer {
         manager: &str,
     ) -> Result<Written, ClusterError> {
         let path = format!("{}{}", resource.collection(namespace), manager_query(manager));
-        let intent = Intent { verb: "create", resource: resource.plural, namespace, name };
+        let intent = Intent {
+            verb: "create",
+            resource: resource.plural,
+            namespace,
+            name,
+        };
         self.send(Method::POST, intent, &path, Some(JSON), body).await
     }
 
@@ -111,7 +116,12 @@ impl Writer {
         manager: &str,
     ) -> Result<Written, ClusterError> {
         let path = format!("{}{}", resource.object(namespace, name), manager_query(manager));
-        let intent = Intent { verb: "update", resource: resource.plural, namespace, name };
+        let intent = Intent {
+            verb: "update",
+            resource: resource.plural,
+            namespace,
+            name,
+        };
         self.send(Method::PUT, intent, &path, Some(JSON), body).await
     }
 
@@ -128,8 +138,20 @@ impl Writer {
         manager: &str,
     ) -> Result<Written, ClusterError> {
         let path = format!("{}{}", resource.object(namespace, name), manager_query(manager));
-        let intent = Intent { verb: "patch", resource: resource.plural, namespace, name };
-        self.send(Method::PATCH, intent, &path, Some(MERGE), patch.to_string().into_bytes()).await
+        let intent = Intent {
+            verb: "patch",
+            resource: resource.plural,
+            namespace,
+            name,
+        };
+        self.send(
+            Method::PATCH,
+            intent,
+            &path,
+            Some(MERGE),
+            patch.to_string().into_bytes(),
+        )
+        .await
     }
 
     /// JSON merge patch of the `status` subresource; refused by the server if the object was made anew meanwhile (`uid`).
@@ -147,8 +169,14 @@ impl Writer {
         let path = format!("{}/status", resource.object(namespace, name));
         let body = json!({ "metadata": { "uid": uid }, "status": status });
         let shown = format!("{}/status", resource.plural);
-        let intent = Intent { verb: "patch", resource: &shown, namespace, name };
-        self.send(Method::PATCH, intent, &path, Some(MERGE), body.to_string().into_bytes()).await
+        let intent = Intent {
+            verb: "patch",
+            resource: &shown,
+            namespace,
+            name,
+        };
+        self.send(Method::PATCH, intent, &path, Some(MERGE), body.to_string().into_bytes())
+            .await
     }
 
     /// Deletes an object, if it still has this UID (empty: whatever it is). An absent object is success: `false`.
@@ -167,9 +195,23 @@ impl Writer {
         } else {
             json!({ "preconditions": { "uid": uid } }).to_string().into_bytes()
         };
-        let intent = Intent { verb: "delete", resource: resource.plural, namespace, name };
+        let intent = Intent {
+            verb: "delete",
+            resource: resource.plural,
+            namespace,
+            name,
+        };
         let content_type = (!body.is_empty()).then_some(JSON);
-        match self.send(Method::DELETE, intent, &resource.object(namespace, name), content_type, body).await {
+        match self
+            .send(
+                Method::DELETE,
+                intent,
+                &resource.object(namespace, name),
+                content_type,
+                body,
+            )
+            .await
+        {
             Ok(_) => Ok(true),
             Err(e) if e.is_not_found() => Ok(false),
             Err(e) => Err(e),
@@ -188,7 +230,19 @@ impl Writer {
         name: &str,
         body: Vec<u8>,
     ) -> Result<Written, ClusterError> {
-        self.send(Method::POST, Intent { verb: "create", resource: plural, namespace, name }, path, Some(JSON), body).await
+        self.send(
+            Method::POST,
+            Intent {
+                verb: "create",
+                resource: plural,
+                namespace,
+                name,
+            },
+            path,
+            Some(JSON),
+            body,
+        )
+        .await
     }
 
     /// Replaces an object of a kind found by discovery; `path` is its own.
@@ -203,21 +257,32 @@ impl Writer {
         name: &str,
         body: Vec<u8>,
     ) -> Result<Written, ClusterError> {
-        self.send(Method::PUT, Intent { verb: "update", resource: plural, namespace, name }, path, Some(JSON), body).await
+        self.send(
+            Method::PUT,
+            Intent {
+                verb: "update",
+                resource: plural,
+                namespace,
+                name,
+            },
+            path,
+            Some(JSON),
+            body,
+        )
+        .await
     }
 
     /// Deletes an object of a kind found by discovery; an absent one is success.
     ///
     /// # Errors
     /// As the server says.
-    pub async fn delete_at(
-        &self,
-        plural: &str,
-        path: &str,
-        namespace: &str,
-        name: &str,
-    ) -> Result<(), ClusterError> {
-        let intent = Intent { verb: "delete", resource: plural, namespace, name };
+    pub async fn delete_at(&self, plural: &str, path: &str, namespace: &str, name: &str) -> Result<(), ClusterError> {
+        let intent = Intent {
+            verb: "delete",
+            resource: plural,
+            namespace,
+            name,
+        };
         match self.send(Method::DELETE, intent, path, None, Vec::new()).await {
             Err(e) if !e.is_not_found() => Err(e),
             _ => Ok(()),
@@ -241,5 +306,9 @@ impl Writer {
 }
 
 fn manager_query(manager: &str) -> String {
-    if manager.is_empty() { String::new() } else { format!("?fieldManager={}", query_escape(manager)) }
+    if manager.is_empty() {
+        String::new()
+    } else {
+        format!("?fieldManager={}", query_escape(manager))
+    }
 }

@@ -91,7 +91,9 @@ pub trait Writer: Send + Sync {
     /// a store that keeps its own evidence goes by that.
     async fn delete_written(&self, data: &PushData, proven: bool) -> Result<Deletion, ProviderError> {
         if !proven {
-            return Ok(Deletion::Left("it existed before, and the store does not tell who wrote it".to_owned()));
+            return Ok(Deletion::Left(
+                "it existed before, and the store does not tell who wrote it".to_owned(),
+            ));
         }
         self.delete(&data.match_.remote_ref).await.map(|()| Deletion::Done)
     }
@@ -101,7 +103,11 @@ pub trait Writer: Send + Sync {
     }
     /// What [`Writer::push`] would do now.
     async fn preview(&self, _secret: &PushSource, data: &PushData) -> Result<Preview, ProviderError> {
-        Ok(if self.exists_entry(data).await? { Preview::Update } else { Preview::Create })
+        Ok(if self.exists_entry(data).await? {
+            Preview::Update
+        } else {
+            Preview::Create
+        })
     }
 }
 

@@ -18,8 +18,17 @@ pub type Transform<'t> = &'t mut dyn FnMut(&str, &str) -> Result<String, Templat
 ///
 /// # Errors
 /// ESO's text.
-pub fn find(found: SecretData, find: &Find, rewrite: &[Rewrite], transform: Transform<'_>) -> Result<SecretData, String> {
-    let how = How { convert: &find.conversion_strategy, decode: &find.decoding_strategy, nulls: &find.null_byte_policy };
+pub fn find(
+    found: SecretData,
+    find: &Find,
+    rewrite: &[Rewrite],
+    transform: Transform<'_>,
+) -> Result<SecretData, String> {
+    let how = How {
+        convert: &find.conversion_strategy,
+        decode: &find.decoding_strategy,
+        nulls: &find.null_byte_policy,
+    };
     map(found, &how, rewrite, transform)
 }
 
@@ -73,7 +82,11 @@ fn map(data: SecretData, how: &How<'_>, rewrite: &[Rewrite], transform: Transfor
     let mut data = rewritten(data, rewrite, transform)?;
     if rewrite.is_empty() {
         // ESO names the strategy as it is written: nothing, where it is left to the default.
-        let shown = if *how.convert == ConversionStrategy::Default { "" } else { how.convert.as_str() };
+        let shown = if *how.convert == ConversionStrategy::Default {
+            ""
+        } else {
+            how.convert.as_str()
+        };
         data = convert::keys(conversion(how.convert), data)
             .map_err(|e| format!("error applying conversion strategy {shown} to keys: {e}"))?;
     }
@@ -97,8 +110,11 @@ fn validated(data: SecretData) -> Result<SecretData, String> {
 
 fn operation(rewrite: &Rewrite) -> Option<Operation<'_>> {
     if let Some(merge) = &rewrite.merge {
-        let strategy =
-            if merge.strategy == Strategy::JSON { MergeStrategy::Json { into: &merge.into } } else { MergeStrategy::Extract };
+        let strategy = if merge.strategy == Strategy::JSON {
+            MergeStrategy::Json { into: &merge.into }
+        } else {
+            MergeStrategy::Extract
+        };
         return Some(Operation::Merge(Merge {
             strategy,
             ignore_conflicts: merge.conflict_policy == ConflictPolicy::Ignore,
@@ -107,13 +123,23 @@ fn operation(rewrite: &Rewrite) -> Option<Operation<'_>> {
         }));
     }
     if let Some(regexp) = &rewrite.regexp {
-        return Some(Operation::Regexp { source: &regexp.source, target: &regexp.target });
+        return Some(Operation::Regexp {
+            source: &regexp.source,
+            target: &regexp.target,
+        });
     }
-    rewrite.transform.as_ref().map(|t| Operation::Transform { template: &t.template })
+    rewrite
+        .transform
+        .as_ref()
+        .map(|t| Operation::Transform { template: &t.template })
 }
 
 fn conversion(strategy: &ConversionStrategy) -> Conversion {
-    if *strategy == ConversionStrategy::Unicode { Conversion::Unicode } else { Conversion::Default }
+    if *strategy == ConversionStrategy::Unicode {
+        Conversion::Unicode
+    } else {
+        Conversion::Default
+    }
 }
 
 fn decoding(strategy: &DecodingStrategy) -> Result<Decoding, String> {
@@ -121,7 +147,11 @@ fn decoding(strategy: &DecodingStrategy) -> Result<Decoding, String> {
 }
 
 fn nulls(policy: &NullBytePolicy) -> null_bytes::NullBytePolicy {
-    if *policy == NullBytePolicy::Fail { null_bytes::NullBytePolicy::Fail } else { null_bytes::NullBytePolicy::Ignore }
+    if *policy == NullBytePolicy::Fail {
+        null_bytes::NullBytePolicy::Fail
+    } else {
+        null_bytes::NullBytePolicy::Ignore
+    }
 }
 
 #[cfg(test)]
@@ -133,7 +163,10 @@ mod tests {
     use crate::secret::SecretValue;
 
     fn data(entries: &[(&str, &str)]) -> SecretData {
-        entries.iter().map(|(k, v)| ((*k).to_owned(), SecretValue::from((*v).to_owned()))).collect()
+        entries
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), SecretValue::from((*v).to_owned())))
+            .collect()
     }
 
     fn run(data: SecretData, reference: serde_json::Value, rewrite: serde_json::Value) -> Result<Vec<String>, String> {
@@ -149,7 +182,10 @@ mod tests {
         let rewrite = json!([{"regexp": {"source": "^x", "target": "y"}}]);
         let error = run(data(&[("a/b", "")]), json!({}), rewrite).unwrap_err();
         assert!(error.starts_with("invalid secret keys (TIP: use rewrite or conversionStrategy to change keys): "));
-        assert_eq!(run(data(&[("a", "")]), json!({}), json!([{"transform": {"template": "x"}}])).unwrap(), ["t-a"]);
+        assert_eq!(
+            run(data(&[("a", "")]), json!({}), json!([{"transform": {"template": "x"}}])).unwrap(),
+            ["t-a"]
+        );
     }
 
     #[test]
@@ -160,7 +196,12 @@ mod tests {
             error,
             "error applying conversion strategy  to keys: secret name collision during conversion: a_b"
         );
-        assert_eq!(run(both(), json!({"conversionStrategy": "Unicode"}), json!([])).unwrap().len(), 2);
+        assert_eq!(
+            run(both(), json!({"conversionStrategy": "Unicode"}), json!([]))
+                .unwrap()
+                .len(),
+            2
+        );
     }
 
     #[test]
@@ -169,8 +210,15 @@ mod tests {
             serde_json::from_value(json!({"decodingStrategy": "Base64", "nullBytePolicy": "Fail"})).unwrap();
         let decoded = value(SecretValue::from("YQ==".to_owned()), "k", &reference).unwrap();
         assert_eq!(decoded.expose(), b"a");
-        assert!(value(SecretValue::from("AA==".to_owned()), "k", &reference).unwrap_err().contains("null bytes"));
+        assert!(
+            value(SecretValue::from("AA==".to_owned()), "k", &reference)
+                .unwrap_err()
+                .contains("null bytes")
+        );
         let error = value(SecretValue::from("!".to_owned()), "k", &reference).unwrap_err();
-        assert_eq!(error, "error applying decoding strategy Base64 to data: illegal base64 data at input byte 0");
+        assert_eq!(
+            error,
+            "error applying decoding strategy Base64 to data: illegal base64 data at input byte 0"
+        );
     }
 }

@@ -52,9 +52,8 @@ impl Parent<'_> {
 /// Name of the controlling object of this kind of ESO's group, if there is one.
 pub fn controller(meta: &ObjectMeta, kind: &str) -> Option<String> {
     let owners = meta.owner_references.iter().flatten();
-    let mut ours = owners.filter(|o| {
-        o.controller == Some(true) && o.kind == kind && o.api_version.split('/').next() == Some(GROUP)
-    });
+    let mut ours = owners
+        .filter(|o| o.controller == Some(true) && o.kind == kind && o.api_version.split('/').next() == Some(GROUP));
     ours.next().map(|o| o.name.clone())
 }
 
@@ -133,7 +132,11 @@ pub enum ChildError {
 
 impl From<ClusterError> for ChildError {
     fn from(error: ClusterError) -> Self {
-        if error.is_conflict() { Self::Conflict(error.to_string()) } else { Self::Other(error.to_string()) }
+        if error.is_conflict() {
+            Self::Conflict(error.to_string())
+        } else {
+            Self::Other(error.to_string())
+        }
     }
 }
 
@@ -153,7 +156,11 @@ impl Child<'_> {
             "spec": self.spec,
         });
         let body = body.to_string().into_bytes();
-        match cx.writer.create(self.resource, self.namespace, self.name, body, "").await {
+        match cx
+            .writer
+            .create(self.resource, self.namespace, self.name, body, "")
+            .await
+        {
             Ok(answer) => Ok(answer),
             Err(error) if error.is_already_exists() => self.update(cx).await,
             Err(error) => Err(error.into()),
@@ -186,7 +193,11 @@ impl Child<'_> {
         set(&mut live, "annotations", &self.metadata.annotations);
         live["spec"] = self.spec.clone();
         if !self.parent.is_referenced(&meta) {
-            let others = meta.owner_references.iter().flatten().filter(|o| o.controller != Some(true));
+            let others = meta
+                .owner_references
+                .iter()
+                .flatten()
+                .filter(|o| o.controller != Some(true));
             let mut owners: Vec<Value> = others.map(|o| json!(o)).collect();
             owners.push(self.parent.reference());
             live["metadata"]["ownerReferences"] = json!(owners);
@@ -198,7 +209,10 @@ impl Child<'_> {
             m.remove("managedFields");
         }
         let body = live.to_string().into_bytes();
-        Ok(cx.writer.replace(self.resource, self.namespace, self.name, body, "").await?)
+        Ok(cx
+            .writer
+            .replace(self.resource, self.namespace, self.name, body, "")
+            .await?)
     }
 }
 

@@ -9,7 +9,9 @@ use futures::{StreamExt as _, stream};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde_json::{Value, json};
 
-use super::children::{AT_ONCE, Child, ChildError, Parent, choose, concerns, controller, namespace_moved, same_metadata};
+use super::children::{
+    AT_ONCE, Child, ChildError, Parent, choose, concerns, controller, namespace_moved, same_metadata,
+};
 use super::context::Context;
 use super::event::{Change, SyncEvent};
 use super::external_secret::{EXTERNAL_SECRET, key_of};
@@ -63,7 +65,10 @@ fn selectors(spec: &ClusterExternalSecretSpec) -> Vec<LabelSelector> {
         match_labels: Some(BTreeMap::from([(NAME_LABEL.to_owned(), name.clone())])),
         match_expressions: None,
     });
-    named.chain(spec.namespace_selector.clone()).chain(spec.namespace_selectors.iter().cloned()).collect()
+    named
+        .chain(spec.namespace_selector.clone())
+        .chain(spec.namespace_selectors.iter().cloned())
+        .collect()
 }
 
 #[async_trait]
@@ -105,13 +110,21 @@ impl Kind for ClusterExternalSecretKind {
             }
         }));
         let scope = Scope::all(CLUSTER_EXTERNAL_SECRETS.collection(""));
-        hub.watches.push(Watch::of(CLUSTER_EXTERNAL_SECRETS, scope, &self.objects));
+        hub.watches
+            .push(Watch::of(CLUSTER_EXTERNAL_SECRETS, scope, &self.objects));
     }
 
     async fn reconcile(&self, cx: &Arc<Context>, key: &Key) -> Next {
-        let Some(object) = self.objects.get("", &key.name) else { return Next::Wait };
+        let Some(object) = self.objects.get("", &key.name) else {
+            return Next::Wait;
+        };
         let fail = |message: String| {
-            cx.tell(SyncEvent::Failed { key: key.clone(), message, retry: None, took: Duration::ZERO });
+            cx.tell(SyncEvent::Failed {
+                key: key.clone(),
+                message,
+                retry: None,
+                took: Duration::ZERO,
+            });
             Next::Backoff
         };
         if object.metadata.deletion_timestamp.is_some() {
@@ -133,14 +146,24 @@ impl Kind for ClusterExternalSecretKind {
             }
         };
         let mut status = object.status.clone().unwrap_or_default();
-        let pass = Pass { cx, name: object.name(), uid: object.metadata.uid.as_deref().unwrap_or_default(), force: force_sync(&object), spec };
+        let pass = Pass {
+            cx,
+            name: object.name(),
+            uid: object.metadata.uid.as_deref().unwrap_or_default(),
+            force: force_sync(&object),
+            spec,
+        };
         let result = pass.run(&mut status).await;
         if let Err(error) = self.write_status(cx, &object, &status).await {
             tracing::warn!(%key, %error, "status not written");
         }
         match result {
             Ok(()) => {
-                cx.tell(SyncEvent::Synced { key: key.clone(), change: Change::Unchanged, took: Duration::ZERO });
+                cx.tell(SyncEvent::Synced {
+                    key: key.clone(),
+                    change: Change::Unchanged,
+                    took: Duration::ZERO,
+                });
                 match spec.refresh_time {
                     None => Next::After(HOUR),
                     Some(every) if every.is_positive() => Next::After(every.to_std()),
@@ -153,7 +176,9 @@ impl Kind for ClusterExternalSecretKind {
 }
 
 fn child_moved(old: Option<&ExternalSecret>, new: Option<&ExternalSecret>) -> bool {
-    let (Some(old), Some(new)) = (old, new) else { return old.is_some() };
+    let (Some(old), Some(new)) = (old, new) else {
+        return old.is_some();
+    };
     let (old, new) = (&old.metadata, &new.metadata);
     old.generation != new.generation
         || old.labels != new.labels
@@ -183,7 +208,10 @@ impl ClusterExternalSecretKind {
         }
         let gone = finalizers.is_empty() && meta.deletion_timestamp.is_some();
         let change = json!({ "metadata": { "finalizers": finalizers, "resourceVersion": meta.resource_version } });
-        let answer = cx.writer.merge_patch(&CLUSTER_EXTERNAL_SECRETS, "", object.name(), &change, "").await?;
+        let answer = cx
+            .writer
+            .merge_patch(&CLUSTER_EXTERNAL_SECRETS, "", object.name(), &change, "")
+            .await?;
         let fresh = answer.and_then(|b| serde_json::from_slice::<ClusterExternalSecret>(&b).ok());
         match fresh {
             Some(mut fresh) if !gone => {
@@ -201,10 +229,21 @@ impl ClusterExternalSecretKind {
         }
         let status = object.status.clone().unwrap_or_default();
         let uid = object.metadata.uid.as_deref().unwrap_or_default();
-        let parent = Parent { kind: CLUSTER_EXTERNAL_SECRET, api_version: API_VERSION, name: object.name(), uid };
-        let recorded = if status.external_secret_name.is_empty() { object.name() } else { &status.external_secret_name };
+        let parent = Parent {
+            kind: CLUSTER_EXTERNAL_SECRET,
+            api_version: API_VERSION,
+            name: object.name(),
+            uid,
+        };
+        let recorded = if status.external_secret_name.is_empty() {
+            object.name()
+        } else {
+            &status.external_secret_name
+        };
         let finalizer = namespace_finalizer(object.name());
-        let held = carrying(cx, &finalizer).into_iter().chain(status.provisioned_namespaces.iter().cloned());
+        let held = carrying(cx, &finalizer)
+            .into_iter()
+            .chain(status.provisioned_namespaces.iter().cloned());
         let namespaces: BTreeSet<String> = held.collect();
         let work = namespaces.into_iter().map(|namespace| {
             let finalizer = &finalizer;
@@ -233,9 +272,14 @@ impl ClusterExternalSecretKind {
     ) -> Result<(), ClusterError> {
         let old = serde_json::to_value(object.status.clone().unwrap_or_default()).unwrap_or_default();
         let new = serde_json::to_value(status).unwrap_or_default();
-        let Some(change) = patch::merge_patch(&old, &new) else { return Ok(()) };
+        let Some(change) = patch::merge_patch(&old, &new) else {
+            return Ok(());
+        };
         let uid = object.metadata.uid.as_deref().unwrap_or_default();
-        let answer = cx.writer.patch_status(&CLUSTER_EXTERNAL_SECRETS, "", object.name(), uid, &change).await?;
+        let answer = cx
+            .writer
+            .patch_status(&CLUSTER_EXTERNAL_SECRETS, "", object.name(), uid, &change)
+            .await?;
         if let Some(mut fresh) = answer.and_then(|b| serde_json::from_slice::<ClusterExternalSecret>(&b).ok()) {
             fresh.metadata.managed_fields = None;
             self.objects.put(fresh);
@@ -247,7 +291,9 @@ impl ClusterExternalSecretKind {
 /// Namespaces that carry a finalizer.
 fn carrying(cx: &Context, finalizer: &str) -> Vec<String> {
     let all = cx.namespaces.all();
-    let with = all.iter().filter(|n| n.metadata.finalizers.iter().flatten().any(|f| f == finalizer));
+    let with = all
+        .iter()
+        .filter(|n| n.metadata.finalizers.iter().flatten().any(|f| f == finalizer));
     with.map(|n| n.metadata.name.clone()).collect()
 }
 
@@ -257,7 +303,11 @@ async fn mark(cx: &Context, namespace: &str, finalizer: &str, wanted: bool) -> R
     for attempt in 1..=ATTEMPTS {
         let current = match known.take() {
             Some(known) => known,
-            None => match cx.rest.get_metadata_opt::<NamespaceMeta>(&NAMESPACES.object("", namespace)).await? {
+            None => match cx
+                .rest
+                .get_metadata_opt::<NamespaceMeta>(&NAMESPACES.object("", namespace))
+                .await?
+            {
                 Some(live) => live,
                 None => return Ok(()),
             },
@@ -292,7 +342,9 @@ async fn mark(cx: &Context, namespace: &str, finalizer: &str, wanted: bool) -> R
 
 async fn delete_child(cx: &Context, parent: Parent<'_>, namespace: &str, name: &str) -> Result<(), ClusterError> {
     let live: Option<ExternalSecret> = cx.rest.get_opt(&EXTERNAL_SECRETS.object(namespace, name)).await?;
-    let Some(child) = live.filter(|c| parent.controls(&c.metadata)) else { return Ok(()) };
+    let Some(child) = live.filter(|c| parent.controls(&c.metadata)) else {
+        return Ok(());
+    };
     if child.metadata.deletion_timestamp.is_none() {
         let uid = child.metadata.uid.as_deref().unwrap_or_default();
         cx.writer.delete(&EXTERNAL_SECRETS, namespace, name, uid).await?;
@@ -318,11 +370,20 @@ enum Outcome {
 
 impl Pass<'_> {
     fn parent(&self) -> Parent<'_> {
-        Parent { kind: CLUSTER_EXTERNAL_SECRET, api_version: API_VERSION, name: self.name, uid: self.uid }
+        Parent {
+            kind: CLUSTER_EXTERNAL_SECRET,
+            api_version: API_VERSION,
+            name: self.name,
+            uid: self.uid,
+        }
     }
 
     fn child_name(&self) -> &str {
-        if self.spec.external_secret_name.is_empty() { self.name } else { &self.spec.external_secret_name }
+        if self.spec.external_secret_name.is_empty() {
+            self.name
+        } else {
+            &self.spec.external_secret_name
+        }
     }
 
     async fn run(&self, status: &mut ClusterExternalSecretStatus) -> Result<(), String> {
@@ -340,19 +401,28 @@ impl Pass<'_> {
         let chosen = match choose(self.cx, &selectors(self.spec)) {
             Ok(chosen) => chosen,
             Err(reason) => {
-                status.failed_namespaces = vec![NamespaceFailure { namespace: "unknown".to_owned(), reason: reason.clone() }];
+                status.failed_namespaces = vec![NamespaceFailure {
+                    namespace: "unknown".to_owned(),
+                    reason: reason.clone(),
+                }];
                 status.conditions = vec![verdict(false)];
                 return Err(reason);
             }
         };
-        let left: Vec<String> =
-            status.provisioned_namespaces.iter().filter(|n| !chosen.contains(n)).cloned().collect();
+        let left: Vec<String> = status
+            .provisioned_namespaces
+            .iter()
+            .filter(|n| !chosen.contains(n))
+            .cloned()
+            .collect();
         let mut failed = self.delete_in(&left, &name).await;
         // ESO forgets a namespace whose child it could not delete; kept, it is tried again.
         let mut provisioned: Vec<String> = failed.iter().map(|f| f.namespace.clone()).collect();
         for failure in &mut failed {
-            failure.reason =
-                format!("external secret in non matching namespace could not be deleted: {}", failure.reason);
+            failure.reason = format!(
+                "external secret in non matching namespace could not be deleted: {}",
+                failure.reason
+            );
         }
         self.let_go(&chosen, &name).await;
         let (wanted, metadata) = (self.spec.external_secret_spec.raw.expose(), self.metadata());
@@ -398,7 +468,10 @@ impl Pass<'_> {
     async fn delete_in(&self, namespaces: &[String], name: &str) -> Vec<NamespaceFailure> {
         let work = namespaces.to_vec().into_iter().map(|namespace| async move {
             let gone = delete_child(self.cx, self.parent(), &namespace, name).await;
-            gone.err().map(|e| NamespaceFailure { namespace, reason: e.to_string() })
+            gone.err().map(|e| NamespaceFailure {
+                namespace,
+                reason: e.to_string(),
+            })
         });
         let failed: Vec<Option<NamespaceFailure>> = stream::iter(work).buffer_unordered(AT_ONCE).collect().await;
         failed.into_iter().flatten().collect()
@@ -432,8 +505,10 @@ impl Pass<'_> {
     async fn ensure(&self, namespace: &str, name: &str, metadata: &MetadataTemplate, wanted: &Value) -> Outcome {
         let cx = self.cx;
         let finalizer = namespace_finalizer(self.name);
-        let terminating =
-            cx.namespaces.get("", namespace).is_some_and(|n| n.metadata.deletion_timestamp.is_some());
+        let terminating = cx
+            .namespaces
+            .get("", namespace)
+            .is_some_and(|n| n.metadata.deletion_timestamp.is_some());
         if terminating {
             return match mark(cx, namespace, &finalizer, false).await {
                 Ok(()) => Outcome::Skipped,

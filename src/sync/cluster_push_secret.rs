@@ -6,7 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
 
-use super::children::{AT_ONCE, Child, ChildError, Parent, choose, concerns, controller, namespace_moved, same_metadata};
+use super::children::{
+    AT_ONCE, Child, ChildError, Parent, choose, concerns, controller, namespace_moved, same_metadata,
+};
 use super::context::Context;
 use super::event::{Change, SyncEvent};
 use super::kind::{Hub, Kind, Watch};
@@ -83,7 +85,11 @@ impl Kind for ClusterPushSecretKind {
                 return;
             }
             for object in objects.all() {
-                if object.spec.ok().is_some_and(|s| concerns(&s.namespace_selectors, delta)) {
+                if object
+                    .spec
+                    .ok()
+                    .is_some_and(|s| concerns(&s.namespace_selectors, delta))
+                {
                     queue.add(Key::new(CLUSTER_PUSH_SECRET, "", object.name()), Priority::Changed);
                 }
             }
@@ -93,7 +99,9 @@ impl Kind for ClusterPushSecretKind {
     }
 
     async fn reconcile(&self, cx: &Arc<Context>, key: &Key) -> Next {
-        let Some(object) = self.objects.get("", &key.name) else { return Next::Wait };
+        let Some(object) = self.objects.get("", &key.name) else {
+            return Next::Wait;
+        };
         if object.metadata.deletion_timestamp.is_some() {
             return Next::Wait;
         }
@@ -101,12 +109,21 @@ impl Kind for ClusterPushSecretKind {
             Ok(spec) => spec,
             Err(error) => {
                 let message = error.to_owned();
-                cx.tell(SyncEvent::Failed { key: key.clone(), message, retry: None, took: Duration::ZERO });
+                cx.tell(SyncEvent::Failed {
+                    key: key.clone(),
+                    message,
+                    retry: None,
+                    took: Duration::ZERO,
+                });
                 return Next::Wait;
             }
         };
         let mut status = object.status.clone().unwrap_or_default();
-        let pass = Pass { cx, object: &object, spec };
+        let pass = Pass {
+            cx,
+            object: &object,
+            spec,
+        };
         let result = pass.run(&mut status).await;
         if let Err(error) = self.write_status(cx, &object, &status).await {
             tracing::warn!(%key, %error, "status not written");
@@ -114,7 +131,11 @@ impl Kind for ClusterPushSecretKind {
         let took = Duration::ZERO;
         match result {
             Ok(()) => {
-                cx.tell(SyncEvent::Synced { key: key.clone(), change: Change::Unchanged, took });
+                cx.tell(SyncEvent::Synced {
+                    key: key.clone(),
+                    change: Change::Unchanged,
+                    took,
+                });
                 match spec.refresh_time {
                     None => Next::After(HOUR),
                     Some(every) if every.is_positive() => Next::After(every.to_std()),
@@ -122,7 +143,12 @@ impl Kind for ClusterPushSecretKind {
                 }
             }
             Err(message) => {
-                cx.tell(SyncEvent::Failed { key: key.clone(), message, retry: None, took });
+                cx.tell(SyncEvent::Failed {
+                    key: key.clone(),
+                    message,
+                    retry: None,
+                    took,
+                });
                 Next::Backoff
             }
         }
@@ -138,9 +164,14 @@ impl ClusterPushSecretKind {
     ) -> Result<(), ClusterError> {
         let old = serde_json::to_value(object.status.clone().unwrap_or_default()).unwrap_or_default();
         let new = serde_json::to_value(status).unwrap_or_default();
-        let Some(change) = patch::merge_patch(&old, &new) else { return Ok(()) };
+        let Some(change) = patch::merge_patch(&old, &new) else {
+            return Ok(());
+        };
         let uid = object.metadata.uid.as_deref().unwrap_or_default();
-        let answer = cx.writer.patch_status(&CLUSTER_PUSH_SECRETS, "", object.name(), uid, &change).await?;
+        let answer = cx
+            .writer
+            .patch_status(&CLUSTER_PUSH_SECRETS, "", object.name(), uid, &change)
+            .await?;
         if let Some(mut fresh) = answer.and_then(|b| serde_json::from_slice::<ClusterPushSecret>(&b).ok()) {
             fresh.metadata.managed_fields = None;
             self.objects.put(fresh);
@@ -158,17 +189,28 @@ struct Pass<'a> {
 impl Pass<'_> {
     fn parent(&self) -> Parent<'_> {
         let uid = self.object.metadata.uid.as_deref().unwrap_or_default();
-        Parent { kind: CLUSTER_PUSH_SECRET, api_version: API_VERSION, name: self.object.name(), uid }
+        Parent {
+            kind: CLUSTER_PUSH_SECRET,
+            api_version: API_VERSION,
+            name: self.object.name(),
+            uid,
+        }
     }
 
     fn child_name(&self) -> &str {
-        if self.spec.push_secret_name.is_empty() { self.object.name() } else { &self.spec.push_secret_name }
+        if self.spec.push_secret_name.is_empty() {
+            self.object.name()
+        } else {
+            &self.spec.push_secret_name
+        }
     }
 
     async fn run(&self, status: &mut ClusterPushSecretStatus) -> Result<(), String> {
         let name = self.child_name().to_owned();
         if !status.push_secret_name.is_empty() && status.push_secret_name != name {
-            let failed = self.delete_in(&status.provisioned_namespaces, &status.push_secret_name).await;
+            let failed = self
+                .delete_in(&status.provisioned_namespaces, &status.push_secret_name)
+                .await;
             if !failed.is_empty() {
                 status.failed_namespaces = failed;
                 return Err(self.errored(status, "failed to delete push secret", "failed to delete push secret"));
@@ -179,14 +221,20 @@ impl Pass<'_> {
             Ok(chosen) => chosen,
             Err(error) => return Err(self.errored(status, "failed to get target Namespaces", &error)),
         };
-        let left: Vec<String> =
-            status.provisioned_namespaces.iter().filter(|n| !chosen.contains(n)).cloned().collect();
+        let left: Vec<String> = status
+            .provisioned_namespaces
+            .iter()
+            .filter(|n| !chosen.contains(n))
+            .cloned()
+            .collect();
         let mut failed = self.delete_in(&left, &name).await;
         // ESO forgets a namespace whose child it could not delete; kept, it is tried again.
         let mut provisioned: Vec<String> = failed.iter().map(|f| f.namespace.clone()).collect();
         for failure in &mut failed {
-            failure.reason =
-                format!("external secret in non matching namespace could not be deleted: {}", failure.reason);
+            failure.reason = format!(
+                "external secret in non matching namespace could not be deleted: {}",
+                failure.reason
+            );
         }
         let work = chosen.into_iter().map(|namespace| {
             let name = &name;
@@ -238,7 +286,10 @@ impl Pass<'_> {
     async fn delete_in(&self, namespaces: &[String], name: &str) -> Vec<NamespaceFailure> {
         let work = namespaces.to_vec().into_iter().map(|namespace| async move {
             let gone = self.delete_child(&namespace, name).await;
-            gone.err().map(|e| NamespaceFailure { namespace, reason: e.to_string() })
+            gone.err().map(|e| NamespaceFailure {
+                namespace,
+                reason: e.to_string(),
+            })
         });
         let failed: Vec<Option<NamespaceFailure>> = stream::iter(work).buffer_unordered(AT_ONCE).collect().await;
         failed.into_iter().flatten().collect()
@@ -246,7 +297,9 @@ impl Pass<'_> {
 
     async fn delete_child(&self, namespace: &str, name: &str) -> Result<(), ClusterError> {
         let live: Option<PushSecret> = self.cx.rest.get_opt(&PUSH_SECRETS.object(namespace, name)).await?;
-        let Some(child) = live.filter(|c| self.parent().controls(&c.metadata)) else { return Ok(()) };
+        let Some(child) = live.filter(|c| self.parent().controls(&c.metadata)) else {
+            return Ok(());
+        };
         if child.metadata.deletion_timestamp.is_none() {
             let uid = child.metadata.uid.as_deref().unwrap_or_default();
             self.cx.writer.delete(&PUSH_SECRETS, namespace, name, uid).await?;
@@ -303,7 +356,11 @@ fn verdict(good: bool) -> Condition {
         type_: READY.to_owned(),
         status: if good { "True" } else { "False" }.to_owned(),
         reason: String::new(),
-        message: if good { String::new() } else { "one or more namespaces failed".to_owned() },
+        message: if good {
+            String::new()
+        } else {
+            "one or more namespaces failed".to_owned()
+        },
         last_transition_time: None,
     }
 }

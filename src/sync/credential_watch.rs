@@ -32,11 +32,22 @@ pub fn begin(cx: &Context, store: &StoreView) {
     if watches.contains_key(&key) {
         return;
     }
-    let Some(config) = store.spec.as_ref().ok().and_then(|s| s.provider.only().ok()).map(|(_, config)| config) else {
+    let Some(config) = store
+        .spec
+        .as_ref()
+        .ok()
+        .and_then(|s| s.provider.only().ok())
+        .map(|(_, config)| config)
+    else {
         return;
     };
     let mut places = BTreeSet::new();
-    collect(config, store.kind == CLUSTER_SECRET_STORE, &store.namespace, &mut places);
+    collect(
+        config,
+        store.kind == CLUSTER_SECRET_STORE,
+        &store.namespace,
+        &mut places,
+    );
     if places.is_empty() {
         return;
     }
@@ -50,7 +61,13 @@ pub fn begin(cx: &Context, store: &StoreView) {
 
 /// Ends that, once nothing fails with the store any more.
 pub fn end(cx: &Context, store: &Key) {
-    if let Some(stop) = cx.credential_watches.0.lock().unwrap_or_else(PoisonError::into_inner).remove(store) {
+    if let Some(stop) = cx
+        .credential_watches
+        .0
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .remove(store)
+    {
         stop.cancel();
     }
 }
@@ -85,7 +102,11 @@ fn collect(config: &Value, cluster_scoped: bool, own: &str, places: &mut BTreeSe
                 let namespace = named.unwrap_or(own).to_owned();
                 if !namespace.is_empty() {
                     let config_map = text("type") == Some("ConfigMap");
-                    places.insert(Place { config_map, namespace, name: name.to_owned() });
+                    places.insert(Place {
+                        config_map,
+                        namespace,
+                        name: name.to_owned(),
+                    });
                 }
             }
             map.values().for_each(|v| collect(v, cluster_scoped, own, places));
@@ -112,7 +133,10 @@ mod tests {
         let places = |cluster: bool| {
             let mut found = BTreeSet::new();
             collect(&config, cluster, "orchard", &mut found);
-            found.into_iter().map(|Place { namespace, name, .. }| format!("{namespace}/{name}")).collect::<Vec<_>>()
+            found
+                .into_iter()
+                .map(|Place { namespace, name, .. }| format!("{namespace}/{name}"))
+                .collect::<Vec<_>>()
         };
         assert_eq!(places(false), ["orchard/token", "orchard/roots"]);
         assert_eq!(places(true), ["orchard/token", "cellar/roots"]);

@@ -1,8 +1,8 @@
 //! The one place where a write can be stopped: shadow mode, a lost Lease.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::event::{Sink, SyncEvent};
 use crate::cluster::write::{Gate, Intent, Verdict};
@@ -18,7 +18,12 @@ pub struct LoopGate {
 impl LoopGate {
     /// For one cluster.
     pub fn new(cluster: Arc<str>, shadow: bool, sink: Sink, fence: Arc<Fence>) -> Self {
-        Self { cluster, shadow, sink, fence }
+        Self {
+            cluster,
+            shadow,
+            sink,
+            fence,
+        }
     }
 }
 
@@ -27,7 +32,11 @@ impl Gate for LoopGate {
         if self.shadow {
             return Verdict::Report;
         }
-        if self.fence.holds() { Verdict::Send } else { Verdict::Refuse("the Lease of this loop is lost".to_owned()) }
+        if self.fence.holds() {
+            Verdict::Send
+        } else {
+            Verdict::Refuse("the Lease of this loop is lost".to_owned())
+        }
     }
 
     fn report(&self, intent: &Intent<'_>) {
@@ -52,7 +61,10 @@ pub struct Fence {
 impl Fence {
     /// A fence that never closes, where no Lease is kept.
     pub fn open() -> Self {
-        Self { until: Mutex::default(), unneeded: true }
+        Self {
+            until: Mutex::default(),
+            unneeded: true,
+        }
     }
 
     /// The Lease was renewed at `renewed` (both clocks read before the request) and lasts for `life`.

@@ -17,8 +17,14 @@ use crate::secret::SecretData;
 use crate::target::hash;
 
 const BASE: &str = "apis/generators.external-secrets.io/v1alpha1";
-const STATES: Resource = Resource { base: BASE, plural: "generatorstates" };
-const CLUSTER_GENERATORS: Resource = Resource { base: BASE, plural: "clustergenerators" };
+const STATES: Resource = Resource {
+    base: BASE,
+    plural: "generatorstates",
+};
+const CLUSTER_GENERATORS: Resource = Resource {
+    base: BASE,
+    plural: "clustergenerators",
+};
 const OWNER_KEY: &str = "generators.external-secrets.io/owner-key";
 
 /// Whom a generator runs for, and who owns the states it leaves.
@@ -68,13 +74,19 @@ impl From<ResolveError> for EntryError {
 
 /// True where the generator can be read and names another class.
 pub async fn is_foreign(pass: &Owner<'_>, reference: &GeneratorRef) -> bool {
-    let worth_reading = reference.kind == "ClusterGenerator"
-        || generator_kind(&reference.kind).is_some_and(|row| row.has_controller);
+    let worth_reading =
+        reference.kind == "ClusterGenerator" || generator_kind(&reference.kind).is_some_and(|row| row.has_controller);
     if !worth_reading {
         return false;
     }
-    let Ok(found) = resolve(pass, reference).await else { return false };
-    let controller = found.object.pointer("/spec/controller").and_then(Value::as_str).unwrap_or_default();
+    let Ok(found) = resolve(pass, reference).await else {
+        return false;
+    };
+    let controller = found
+        .object
+        .pointer("/spec/controller")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     !controller.is_empty() && controller != pass.cx.settings.class
 }
 
@@ -87,9 +99,15 @@ async fn resolve(pass: &Owner<'_>, reference: &GeneratorRef) -> Result<Resolved,
         let gvk = format!("{}, Kind={}", reference.api_version, reference.kind);
         ResolveError::Terminal(format!("generatorRef references unknown GVK {gvk}"))
     })?;
-    let resource = Resource { base: BASE, plural: row.plural };
+    let resource = Resource {
+        base: BASE,
+        plural: row.plural,
+    };
     let object = read(pass, resource, &*pass.key.namespace, &reference.name, &reference.kind).await?;
-    Ok(Resolved { kind: reference.kind.clone(), object })
+    Ok(Resolved {
+        kind: reference.kind.clone(),
+        object,
+    })
 }
 
 fn check_group(reference: &GeneratorRef) -> Result<(), ResolveError> {
@@ -127,13 +145,25 @@ async fn read(
 
 async fn resolve_cluster(pass: &Owner<'_>, reference: &GeneratorRef) -> Result<Resolved, ResolveError> {
     let object = read(pass, CLUSTER_GENERATORS, "", &reference.name, "ClusterGenerator").await?;
-    let kind = object.pointer("/spec/kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let kind = object
+        .pointer("/spec/kind")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
     let Some(row) = generator_kind(&kind) else {
-        return Err(ResolveError::Terminal(format!("ClusterGenerator has unknown kind {kind}")));
+        return Err(ResolveError::Terminal(format!(
+            "ClusterGenerator has unknown kind {kind}"
+        )));
     };
-    let spec = object.pointer("/spec/generator").and_then(|g| g.get(row.spec_member)).filter(|s| !s.is_null());
+    let spec = object
+        .pointer("/spec/generator")
+        .and_then(|g| g.get(row.spec_member))
+        .filter(|s| !s.is_null());
     let Some(spec) = spec else {
-        let text = format!("invalid ClusterGenerator: when kind is {kind}, {} must be set", go_member(row));
+        let text = format!(
+            "invalid ClusterGenerator: when kind is {kind}, {} must be set",
+            go_member(row)
+        );
         return Err(ResolveError::Terminal(text));
     };
     let object = json!({
@@ -180,7 +210,10 @@ impl Session {
     ) -> Result<SecretData, EntryError> {
         let found = resolve(pass, reference).await?;
         let Some(row) = entry(&found.kind) else {
-            let text = format!("generator {} is known to the External Secrets Operator but not served", found.kind);
+            let text = format!(
+                "generator {} is known to the External Secrets Operator but not served",
+                found.kind
+            );
             return Err(ResolveError::Later(text).into());
         };
         let request = GenerateRequest {
@@ -191,7 +224,12 @@ impl Session {
         let made = (row.generate)(request)
             .await
             .map_err(|e| EntryError::Other(format!("error using generator: {e}"), Retry::Backoff))?;
-        self.made.push(Made { index: index.to_string(), kind: found.kind, object: found.object, state: made.state });
+        self.made.push(Made {
+            index: index.to_string(),
+            kind: found.kind,
+            object: found.object,
+            state: made.state,
+        });
         Ok(made.data)
     }
 
@@ -206,12 +244,16 @@ impl Session {
         // Only an ExternalSecret that ever had a generator with state can have something to flag.
         let stateful = self.made.iter().any(|m| m.state.is_some());
         for made in self.made.iter().filter(|m| m.state.is_some()) {
-            flag_older(pass, &owner_key(pass, &made.index)).await.map_err(|e| e.to_string())?;
+            flag_older(pass, &owner_key(pass, &made.index))
+                .await
+                .map_err(|e| e.to_string())?;
             keep(pass, made, None).await.map_err(|e| e.to_string())?;
         }
         if !stateful && pass.cx.memory.may_have_states(pass.key) {
             for index in self.superseded.iter().chain(self.made.iter().map(|m| &m.index)) {
-                flag_older(pass, &owner_key(pass, index)).await.map_err(|e| e.to_string())?;
+                flag_older(pass, &owner_key(pass, index))
+                    .await
+                    .map_err(|e| e.to_string())?;
             }
         }
         Ok(())
@@ -223,11 +265,19 @@ impl Session {
     /// The state could not be kept.
     pub async fn roll_back(self, pass: &Owner<'_>) -> Result<(), String> {
         for made in self.made {
-            let (Some(state), Some(row)) = (&made.state, entry(&made.kind)) else { continue };
+            let (Some(state), Some(row)) = (&made.state, entry(&made.kind)) else {
+                continue;
+            };
             let namespace = &*pass.key.namespace;
-            let request = GenerateRequest { object: &made.object, namespace, credentials: &pass.cx.credentials };
+            let request = GenerateRequest {
+                object: &made.object,
+                namespace,
+                credentials: &pass.cx.credentials,
+            };
             if (row.clean_up)(request, state).await.is_err() && pass.keeps_state() {
-                keep(pass, &made, Some(Timestamp::now())).await.map_err(|e| e.to_string())?;
+                keep(pass, &made, Some(Timestamp::now()))
+                    .await
+                    .map_err(|e| e.to_string())?;
             }
         }
         Ok(())
@@ -273,15 +323,24 @@ async fn flag_older(pass: &Owner<'_>, owner: &str) -> Result<(), ClusterError> {
     let selector = query_escape(&format!("{OWNER_KEY}={owner}"));
     let path = format!("{}?labelSelector={selector}", STATES.collection(namespace));
     let list: StateList = serde_json::from_slice(&pass.cx.rest.call(Method::GET, &path, None, Vec::new()).await?)
-        .map_err(|_| ClusterError::Decode { message: "a list of generator states".to_owned() })?;
-    let mut open: Vec<&StateItem> =
-        list.items.iter().filter(|s| s.spec.garbage_collection_deadline.is_none()).collect();
+        .map_err(|_| ClusterError::Decode {
+            message: "a list of generator states".to_owned(),
+        })?;
+    let mut open: Vec<&StateItem> = list
+        .items
+        .iter()
+        .filter(|s| s.spec.garbage_collection_deadline.is_none())
+        .collect();
     open.sort_by(|a, b| b.metadata.creation_timestamp.cmp(&a.metadata.creation_timestamp));
     let grace = SignedDuration::try_from(pass.cx.settings.generator_grace).unwrap_or(SignedDuration::ZERO);
-    let deadline = crate::target::condition::whole_seconds(Timestamp::now().saturating_add(grace).unwrap_or(Timestamp::MAX));
+    let deadline =
+        crate::target::condition::whole_seconds(Timestamp::now().saturating_add(grace).unwrap_or(Timestamp::MAX));
     for state in open.into_iter().skip(1) {
         let patch = json!({ "spec": { "garbageCollectionDeadline": deadline.to_string() } });
-        pass.cx.writer.merge_patch(&STATES, namespace, &state.metadata.name, &patch, "").await?;
+        pass.cx
+            .writer
+            .merge_patch(&STATES, namespace, &state.metadata.name, &patch, "")
+            .await?;
     }
     Ok(())
 }
@@ -308,5 +367,9 @@ async fn keep(pass: &Owner<'_>, made: &Made, deadline: Option<Timestamp>) -> Res
         "spec": spec,
     });
     pass.cx.memory.set_may_have_states(pass.key);
-    pass.cx.writer.create(&STATES, namespace, &prefix, body.to_string().into_bytes(), "").await.map(|_| ())
+    pass.cx
+        .writer
+        .create(&STATES, namespace, &prefix, body.to_string().into_bytes(), "")
+        .await
+        .map(|_| ())
 }

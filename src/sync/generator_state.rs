@@ -45,7 +45,10 @@ impl GeneratorStateKind {
         let gone = finalizers.is_empty() && meta.deletion_timestamp.is_some();
         let patch = json!({ "metadata": { "finalizers": finalizers, "resourceVersion": meta.resource_version } });
         let (namespace, name) = (object.namespace(), object.name());
-        let answer = cx.writer.merge_patch(&GENERATOR_STATES, namespace, name, &patch, "").await?;
+        let answer = cx
+            .writer
+            .merge_patch(&GENERATOR_STATES, namespace, name, &patch, "")
+            .await?;
         if let (Some(bytes), false) = (answer, gone)
             && let Ok(fresh) = serde_json::from_slice::<GeneratorState>(&bytes)
         {
@@ -61,20 +64,31 @@ impl GeneratorStateKind {
         if object.metadata.deletion_timestamp.is_some() {
             if carries {
                 clean_up(cx, object.namespace(), spec).await?;
-                self.set_finalizer(cx, object, false).await.or_else(absent_is_done).map_err(text)?;
+                self.set_finalizer(cx, object, false)
+                    .await
+                    .or_else(absent_is_done)
+                    .map_err(text)?;
             }
             return Ok(Next::Wait);
         }
         if !carries {
-            self.set_finalizer(cx, object, true).await.or_else(absent_is_done).map_err(text)?;
+            self.set_finalizer(cx, object, true)
+                .await
+                .or_else(absent_is_done)
+                .map_err(text)?;
         }
-        let Some(deadline) = &spec.garbage_collection_deadline else { return Ok(Next::Wait) };
+        let Some(deadline) = &spec.garbage_collection_deadline else {
+            return Ok(Next::Wait);
+        };
         let left = Duration::try_from(deadline.0.duration_since(Timestamp::now())).unwrap_or_default();
         if !left.is_zero() {
             return Ok(Next::After(left.saturating_add(Duration::from_millis(20))));
         }
         let uid = object.metadata.uid.as_deref().unwrap_or_default();
-        cx.writer.delete(&GENERATOR_STATES, object.namespace(), object.name(), uid).await.map_err(text)?;
+        cx.writer
+            .delete(&GENERATOR_STATES, object.namespace(), object.name(), uid)
+            .await
+            .map_err(text)?;
         Ok(Next::Wait)
     }
 }
@@ -86,11 +100,17 @@ fn absent_is_done(error: ClusterError) -> Result<(), ClusterError> {
 async fn clean_up(cx: &Context, namespace: &str, spec: &GeneratorStateSpec) -> Result<(), String> {
     let object = spec.resource.expose();
     let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
-    let Some(row) = entry(kind) else { return Err("could not get generator: generator not found".to_owned()) };
+    let Some(row) = entry(kind) else {
+        return Err("could not get generator: generator not found".to_owned());
+    };
     if cx.settings.shadow {
         return Ok(());
     }
-    let request = GenerateRequest { object, namespace, credentials: &cx.credentials };
+    let request = GenerateRequest {
+        object,
+        namespace,
+        credentials: &cx.credentials,
+    };
     let work = (row.clean_up)(request, spec.state.expose());
     match tokio::time::timeout(CLEAN_UP_TIMEOUT, work).await {
         Ok(done) => done.map_err(|e| format!("could not cleanup generator state: {e}")),
@@ -117,11 +137,18 @@ impl Kind for GeneratorStateKind {
     }
 
     async fn reconcile(&self, cx: &Arc<Context>, key: &Key) -> Next {
-        let Some(object) = self.objects.get(&key.namespace, &key.name) else { return Next::Wait };
+        let Some(object) = self.objects.get(&key.namespace, &key.name) else {
+            return Next::Wait;
+        };
         match self.step(cx, &object).await {
             Ok(next) => next,
             Err(message) => {
-                cx.tell(SyncEvent::Failed { key: key.clone(), message, retry: None, took: Duration::ZERO });
+                cx.tell(SyncEvent::Failed {
+                    key: key.clone(),
+                    message,
+                    retry: None,
+                    took: Duration::ZERO,
+                });
                 Next::Backoff
             }
         }

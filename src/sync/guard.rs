@@ -6,8 +6,7 @@ use serde::Deserialize;
 use crate::cluster::rest::Rest;
 
 const DEPLOYMENTS: &str = "/apis/apps/v1/deployments?labelSelector=app.kubernetes.io%2Fname%3Dexternal-secrets";
-const LEASES: &str =
-    "/apis/coordination.k8s.io/v1/leases?fieldSelector=metadata.name%3Dexternal-secrets-controller";
+const LEASES: &str = "/apis/coordination.k8s.io/v1/leases?fieldSelector=metadata.name%3Dexternal-secrets-controller";
 
 #[derive(Deserialize)]
 struct List<T> {
@@ -83,16 +82,29 @@ pub async fn live_operator(rest: &Rest, class: &str, now: Timestamp) -> Option<S
     if let Ok(found) = rest.get::<List<Deployment>>(DEPLOYMENTS).await
         && let Some(live) = found.items.iter().find(|d| serves(d, class))
     {
-        return Some(format!("Deployment {}/{} is ready", live.metadata.namespace, live.metadata.name));
+        return Some(format!(
+            "Deployment {}/{} is ready",
+            live.metadata.namespace, live.metadata.name
+        ));
     }
     let leases = rest.get::<List<Lease>>(LEASES).await.ok()?;
     let live = leases.items.iter().find(|l| is_fresh(l, now))?;
     let holder = live.spec.holder_identity.as_deref().unwrap_or_default();
-    Some(format!("Lease {}/{} is held by {holder}", live.metadata.namespace, live.metadata.name))
+    Some(format!(
+        "Lease {}/{} is held by {holder}",
+        live.metadata.namespace, live.metadata.name
+    ))
 }
 
 fn serves(deployment: &Deployment, class: &str) -> bool {
-    let args = deployment.spec.template.spec.containers.iter().flat_map(|c| &c.args).map(String::as_str);
+    let args = deployment
+        .spec
+        .template
+        .spec
+        .containers
+        .iter()
+        .flat_map(|c| &c.args)
+        .map(String::as_str);
     let mut named = None;
     let mut previous = "";
     for arg in args {

@@ -22,10 +22,19 @@ pub struct Index {
 
 /// The remote names a spec reads, and whether it searches.
 fn remotes(object: &ExternalSecret) -> (BTreeSet<&str>, bool) {
-    let Some(spec) = object.spec.ok() else { return (BTreeSet::new(), false) };
+    let Some(spec) = object.spec.ok() else {
+        return (BTreeSet::new(), false);
+    };
     let single = spec.data.iter().map(|e| e.remote_ref.key.as_str());
-    let maps = spec.data_from.iter().filter_map(|e| e.extract.as_ref()).map(|r| r.key.as_str());
-    (single.chain(maps).collect(), spec.data_from.iter().any(|e| e.find.is_some()))
+    let maps = spec
+        .data_from
+        .iter()
+        .filter_map(|e| e.extract.as_ref())
+        .map(|r| r.key.as_str());
+    (
+        single.chain(maps).collect(),
+        spec.data_from.iter().any(|e| e.find.is_some()),
+    )
 }
 
 impl Index {
@@ -41,23 +50,38 @@ impl Index {
 
     /// True if some ExternalSecret reads the remote secret `name`.
     pub fn is_remote(&self, name: &str) -> bool {
-        self.by_remote.read().unwrap_or_else(PoisonError::into_inner).contains_key(name)
+        self.by_remote
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains_key(name)
     }
 
     /// Every remote name that is read.
     pub fn remotes(&self) -> HashSet<String> {
-        self.by_remote.read().unwrap_or_else(PoisonError::into_inner).keys().map(ToString::to_string).collect()
+        self.by_remote
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .keys()
+            .map(ToString::to_string)
+            .collect()
     }
 
     /// The ExternalSecrets that read the remote secret `name`.
     pub fn readers(&self, name: &str) -> Vec<Pair> {
         let map = self.by_remote.read().unwrap_or_else(PoisonError::into_inner);
-        map.get(name).map(|pairs| pairs.iter().cloned().collect()).unwrap_or_default()
+        map.get(name)
+            .map(|pairs| pairs.iter().cloned().collect())
+            .unwrap_or_default()
     }
 
     /// The ExternalSecrets that search.
     pub fn searchers(&self) -> Vec<Pair> {
-        self.searching.read().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.searching
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .cloned()
+            .collect()
     }
 
     fn move_remotes(&self, old: Option<&ExternalSecret>, new: Option<&ExternalSecret>) {
@@ -101,7 +125,13 @@ impl Index {
             Some((o.namespace().into(), target_name(spec, o.name()).into()))
         };
         let name = |o: Option<&ExternalSecret>| o.map(|o| Arc::from(o.name()));
-        shift(&self.by_target, old.and_then(place), name(old), new.and_then(place), name(new));
+        shift(
+            &self.by_target,
+            old.and_then(place),
+            name(old),
+            new.and_then(place),
+            name(new),
+        );
     }
 
     /// Takes in a change of a managed Secret.
@@ -111,14 +141,22 @@ impl Index {
             Some((s.namespace.as_str().into(), owner.as_str().into()))
         };
         let name = |s: Option<&TargetSecret>| s.map(|s| Arc::from(s.name.as_str()));
-        shift(&self.by_owner, old.and_then(place), name(old), new.and_then(place), name(new));
+        shift(
+            &self.by_owner,
+            old.and_then(place),
+            name(old),
+            new.and_then(place),
+            name(new),
+        );
     }
 }
 
 fn lookup(map: &RwLock<HashMap<Pair, BTreeSet<Arc<str>>>>, first: &str, second: &str) -> Vec<Arc<str>> {
     let pair: Pair = (first.into(), second.into());
     let map = map.read().unwrap_or_else(PoisonError::into_inner);
-    map.get(&pair).map(|names| names.iter().cloned().collect()).unwrap_or_default()
+    map.get(&pair)
+        .map(|names| names.iter().cloned().collect())
+        .unwrap_or_default()
 }
 
 fn shift(

@@ -36,7 +36,12 @@ impl Watch {
     pub fn of<T: Cached>(resource: Resource, scope: Scope, cache: &Arc<Cache<T>>) -> Self {
         let into = cache.clone();
         let sink = Box::new(move |signal: Signal<'_>| into.receive(signal));
-        Self { resource: resource.plural, scope, sink, health: cache.health() }
+        Self {
+            resource: resource.plural,
+            scope,
+            sink,
+            health: cache.health(),
+        }
     }
 }
 

@@ -8,9 +8,9 @@
 //!
 //! Each cluster has its own queue, caches, connections and failures; a dead one costs the others nothing.
 
+pub mod children;
 pub mod cluster_external_secret;
 pub mod cluster_push_secret;
-pub mod children;
 pub mod context;
 pub mod credential_watch;
 pub mod event;
@@ -29,8 +29,8 @@ pub mod queue;
 pub mod recorder;
 pub mod retry;
 mod run;
-mod source_watch;
 pub mod settings;
+mod source_watch;
 pub mod store;
 pub mod store_access;
 pub mod store_finalizer;

@@ -28,7 +28,10 @@ struct Read {
 impl Pause {
     /// With this file of namespace names, one a line; `*` is all, `#` begins a comment.
     pub fn new(file: Option<PathBuf>) -> Self {
-        Self { file, read: Mutex::default() }
+        Self {
+            file,
+            read: Mutex::default(),
+        }
     }
 
     /// Why nothing may be written to `namespace` now.
@@ -50,7 +53,9 @@ impl Pause {
             if modified != read.modified || modified.is_none() {
                 read.modified = modified;
                 // A file that is gone pauses nothing: taking it away is how people end a pause.
-                read.namespaces = std::fs::read_to_string(path).map(|text| parse(&text)).unwrap_or_default();
+                read.namespaces = std::fs::read_to_string(path)
+                    .map(|text| parse(&text))
+                    .unwrap_or_default();
             }
         }
         read.namespaces.contains(namespace) || read.namespaces.contains("*")
@@ -58,7 +63,9 @@ impl Pause {
 }
 
 fn parse(text: &str) -> BTreeSet<String> {
-    let names = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let names = text
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default().trim());
     names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 

@@ -28,7 +28,11 @@ pub struct Key {
 impl Key {
     /// A key from plain text.
     pub fn new(kind: &'static str, namespace: &str, name: &str) -> Self {
-        Self { kind, namespace: namespace.into(), name: name.into() }
+        Self {
+            kind,
+            namespace: namespace.into(),
+            name: name.into(),
+        }
     }
 }
 
@@ -113,7 +117,11 @@ const TURN_FOR_LAST: u64 = 8;
 impl Queue {
     /// `workers`: how many keys are handled at once; a quarter of them may be held by slow passes of one lane.
     pub fn new(workers: usize) -> Self {
-        Self { inner: Mutex::default(), wake: Notify::new(), slow_limit: (workers / 4).max(1) }
+        Self {
+            inner: Mutex::default(),
+            wake: Notify::new(),
+            slow_limit: (workers / 4).max(1),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -233,8 +241,12 @@ impl Inner {
             if *at > now {
                 break;
             }
-            let Some(Reverse((_, sequence, key, priority))) = self.delayed.pop() else { break };
-            let Some(entry) = self.entries.get_mut(&key) else { continue };
+            let Some(Reverse((_, sequence, key, priority))) = self.delayed.pop() else {
+                break;
+            };
+            let Some(entry) = self.entries.get_mut(&key) else {
+                continue;
+            };
             if entry.due == Some(sequence) {
                 entry.due = None;
                 self.add(key, priority);
@@ -245,7 +257,12 @@ impl Inner {
     fn pop(&mut self) -> Option<(Key, Priority)> {
         self.turns += 1;
         let backwards = self.turns.is_multiple_of(TURN_FOR_LAST);
-        let order = [Priority::NeverSynced, Priority::Changed, Priority::Failed, Priority::Periodic];
+        let order = [
+            Priority::NeverSynced,
+            Priority::Changed,
+            Priority::Failed,
+            Priority::Periodic,
+        ];
         for step in 0..order.len() {
             let priority = order[if backwards { order.len() - 1 - step } else { step }];
             while let Some(key) = self.ready[priority as usize].pop_front() {
@@ -313,7 +330,11 @@ impl Inner {
     }
 
     fn drop_if_empty(&mut self, key: &Key) {
-        if self.entries.get(key).is_some_and(|e| e.failures == 0 && e.queued.is_none() && e.due.is_none()) {
+        if self
+            .entries
+            .get(key)
+            .is_some_and(|e| e.failures == 0 && e.queued.is_none() && e.due.is_none())
+        {
             self.entries.remove(key);
         }
     }

@@ -105,8 +105,14 @@ struct Shared {
 
 impl Default for Recorder {
     fn default() -> Self {
-        let shared = Shared { waiting: Mutex::default(), wake: Notify::new(), serial: AtomicU64::new(0) };
-        Self { shared: Arc::new(shared) }
+        let shared = Shared {
+            waiting: Mutex::default(),
+            wake: Notify::new(),
+            serial: AtomicU64::new(0),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
     }
 }
 
@@ -139,7 +145,9 @@ impl Recorder {
             }
             let serial = self.shared.serial.fetch_add(batch.len() as u64, Ordering::Relaxed);
             let requests = memory.plan(batch, Timestamp::now(), serial);
-            stream::iter(requests).for_each_concurrent(AT_ONCE, |request| send(writer, request)).await;
+            stream::iter(requests)
+                .for_each_concurrent(AT_ONCE, |request| send(writer, request))
+                .await;
         }
     }
 
@@ -161,13 +169,19 @@ struct Request {
 async fn send(writer: &Writer, request: Request) {
     // An event that cannot be written is lost, as client-go loses it: it must never fail the work it speaks of.
     if let Some(patch) = &request.raise {
-        match writer.merge_patch(&EVENTS, &request.namespace, &request.name, patch, "").await {
+        match writer
+            .merge_patch(&EVENTS, &request.namespace, &request.name, patch, "")
+            .await
+        {
             Err(e) if e.is_not_found() => {}
             _ => return,
         }
     }
     let body = request.body.to_string().into_bytes();
-    if let Err(error) = writer.create(&EVENTS, &request.namespace, &request.name, body, "").await {
+    if let Err(error) = writer
+        .create(&EVENTS, &request.namespace, &request.name, body, "")
+        .await
+    {
         tracing::debug!(%error, "event not recorded");
     }
 }
@@ -201,7 +215,12 @@ impl Memory {
     }
 
     fn admit(&mut self, record: &Record, now: Timestamp) -> bool {
-        let key = (record.involved.uid.clone(), record.involved.name.clone(), record.severity, record.component);
+        let key = (
+            record.involved.uid.clone(),
+            record.involved.name.clone(),
+            record.severity,
+            record.component,
+        );
         let second = now.as_second();
         let (tokens, at) = self.buckets.entry(key).or_insert((BURST, second));
         #[expect(clippy::cast_precision_loss, reason = "seconds between two events")]
@@ -238,14 +257,23 @@ impl Memory {
         serial: u64,
     ) -> Request {
         let involved = &record.involved;
-        let namespace = if involved.namespace.is_empty() { "default" } else { &involved.namespace }.to_owned();
+        let namespace = if involved.namespace.is_empty() {
+            "default"
+        } else {
+            &involved.namespace
+        }
+        .to_owned();
         let time = crate::target::condition::whole_seconds(now).to_string();
-        let nanos = u64::try_from(now.as_nanosecond()).unwrap_or_default().wrapping_add(serial);
+        let nanos = u64::try_from(now.as_nanosecond())
+            .unwrap_or_default()
+            .wrapping_add(serial);
         let fresh = format!("{}.{nanos:x}", involved.name);
-        let seen = self.seen.entry(key.clone()).or_insert(Seen { event_name: fresh, count: 0 });
+        let seen = self.seen.entry(key.clone()).or_insert(Seen {
+            event_name: fresh,
+            count: 0,
+        });
         seen.count += 1;
-        let raise = (seen.count > 1)
-            .then(|| json!({ "count": seen.count, "lastTimestamp": time, "message": message }));
+        let raise = (seen.count > 1).then(|| json!({ "count": seen.count, "lastTimestamp": time, "message": message }));
         let body = json!({
             "apiVersion": "v1",
             "kind": "Event",
@@ -263,7 +291,12 @@ impl Memory {
             "lastTimestamp": time,
             "count": seen.count,
         });
-        Request { namespace, name: seen.event_name.clone(), body, raise }
+        Request {
+            namespace,
+            name: seen.event_name.clone(),
+            body,
+            raise,
+        }
     }
 }
 
@@ -294,7 +327,13 @@ mod tests {
             resource_version: "1".into(),
         };
         let message = message.to_owned();
-        Record { involved, severity: Severity::Warning, reason: "UpdateFailed", message, component: "external-secrets" }
+        Record {
+            involved,
+            severity: Severity::Warning,
+            reason: "UpdateFailed",
+            message,
+            component: "external-secrets",
+        }
     }
 
     fn at(second: i64) -> Timestamp {
@@ -319,7 +358,12 @@ mod tests {
         let batch = (0..40).map(|n| record(&format!("m{n}"))).collect();
         let sent = memory.plan(batch, at(1), 0);
         assert_eq!(sent.len(), 11, "ten single ones and one combined");
-        assert!(sent[10].body["message"].as_str().unwrap().starts_with("(combined from similar events): "));
+        assert!(
+            sent[10].body["message"]
+                .as_str()
+                .unwrap()
+                .starts_with("(combined from similar events): ")
+        );
         assert_eq!(sent[10].body["count"], 15, "25 in all, then the gate is closed");
         assert!(memory.plan(vec![record("later")], at(2), 50).is_empty());
         assert_eq!(memory.plan(vec![record("later")], at(302), 60).len(), 1);

@@ -71,9 +71,16 @@ pub async fn run(
         let (settings, sink, stop) = (settings.clone(), sink.clone(), stop.child_token());
         clusters.spawn(async move {
             let name = target.cluster.context.clone();
-            match AssertUnwindSafe(serve(settings, target, sink, stop)).catch_unwind().await {
+            match AssertUnwindSafe(serve(settings, target, sink, stop))
+                .catch_unwind()
+                .await
+            {
                 Ok(report) => report,
-                Err(_) => ClusterReport { cluster: name, error: Some("internal error".to_owned()), ..ClusterReport::default() },
+                Err(_) => ClusterReport {
+                    cluster: name,
+                    error: Some("internal error".to_owned()),
+                    ..ClusterReport::default()
+                },
             }
         });
     }
@@ -118,7 +125,11 @@ impl Tally {
 /// Serves one cluster: takes the Lease, runs the loop, and begins anew when the Lease is lost.
 async fn serve(settings: Arc<Settings>, target: Target, sink: Sink, stop: CancellationToken) -> ClusterReport {
     let name: Arc<str> = target.cluster.context.as_str().into();
-    let failed = |error: String| ClusterReport { cluster: name.to_string(), error: Some(error), ..ClusterReport::default() };
+    let failed = |error: String| ClusterReport {
+        cluster: name.to_string(),
+        error: Some(error),
+        ..ClusterReport::default()
+    };
     if !settings.shadow && !settings.take_over {
         let rest = Rest::new(target.cluster.client.clone());
         let found = tokio::select! {
@@ -152,11 +163,19 @@ async fn serve(settings: Arc<Settings>, target: Target, sink: Sink, stop: Cancel
         if stop.is_cancelled() || settings.mode != Mode::Watch || report.error.is_some() {
             return report;
         }
-        sink(&name, SyncEvent::Note { message: "the Lease is lost; standing by".to_owned() });
+        sink(
+            &name,
+            SyncEvent::Note {
+                message: "the Lease is lost; standing by".to_owned(),
+            },
+        );
     }
 }
 
-type Lease = Option<(Box<crate::cluster::lease::Held>, (std::time::Instant, std::time::SystemTime))>;
+type Lease = Option<(
+    Box<crate::cluster::lease::Held>,
+    (std::time::Instant, std::time::SystemTime),
+)>;
 
 /// Waits for the Lease; `None` where Leases cannot be kept.
 async fn wait_for_lease(
@@ -205,8 +224,13 @@ async fn serve_once(
     });
     let (tasks, incoming) = mpsc::unbounded_channel();
     let cx = Arc::new(build_context(settings, target, sink, stop, tasks, fence));
-    let kinds: Arc<HashMap<&'static str, Box<dyn Kind>>> =
-        Arc::new(KINDS.iter().map(|make| make()).map(|kind| (kind.name(), kind)).collect());
+    let kinds: Arc<HashMap<&'static str, Box<dyn Kind>>> = Arc::new(
+        KINDS
+            .iter()
+            .map(|make| make())
+            .map(|kind| (kind.name(), kind))
+            .collect(),
+    );
     let watches = start(&cx, &kinds);
     if cx.settings.source_watch == SourceWatch::Auto {
         source_watch::enable(&cx);
@@ -298,7 +322,10 @@ async fn run_watch(cx: Arc<Context>, mut watch: Watch) {
         let mut stale = false;
         while health.changed().await.is_ok() {
             let now = health.borrow_and_update().clone();
-            let event = |why: Option<String>| SyncEvent::Watch { resource: watch.resource.to_owned(), stale: why };
+            let event = |why: Option<String>| SyncEvent::Watch {
+                resource: watch.resource.to_owned(),
+                stale: why,
+            };
             match now {
                 Health::Stale(error) | Health::Absent(error) => {
                     stale = true;
@@ -371,7 +398,9 @@ fn wanted(mode: &Mode) -> impl Iterator<Item = (&str, &str)> {
         Mode::Names(names) => names.as_slice(),
         Mode::Watch | Mode::Once => &[],
     };
-    names.iter().map(|(namespace, name)| (namespace.as_str(), name.as_str()))
+    names
+        .iter()
+        .map(|(namespace, name)| (namespace.as_str(), name.as_str()))
 }
 
 static PASSES: AtomicU64 = AtomicU64::new(0);
@@ -386,26 +415,45 @@ async fn pass(cx: Arc<Context>, kinds: Arc<HashMap<&'static str, Box<dyn Kind>>>
         Ok(next) => next,
         Err(_) => {
             let message = "internal error in this pass; it is tried again".to_owned();
-            cx.tell(SyncEvent::Failed { key: key.clone(), message, retry: None, took: Duration::ZERO });
+            cx.tell(SyncEvent::Failed {
+                key: key.clone(),
+                message,
+                retry: None,
+                took: Duration::ZERO,
+            });
             Next::Backoff
         }
     };
     // Any well-spread number serves: it only keeps periodic refreshes from marching in step.
-    let noise = PASSES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 16;
+    let noise = PASSES
+        .fetch_add(1, Ordering::Relaxed)
+        .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        >> 16;
     cx.queue.done(&key, next, noise);
 }
 
 fn report(cx: &Context, tally: &Tally, listed: bool) -> ClusterReport {
     let error = (!listed).then(|| "the cluster could not be read".to_owned());
-    let mut failed: Vec<(String, String)> =
-        tally.failed.iter().map(|(key, message)| (key.to_string(), message.clone())).collect();
+    let mut failed: Vec<(String, String)> = tally
+        .failed
+        .iter()
+        .map(|(key, message)| (key.to_string(), message.clone()))
+        .collect();
     failed.sort();
     let carries = |o: &crate::api::external_secret::ExternalSecret| {
-        o.metadata.finalizers.iter().flatten().any(|f| f == crate::target::names::FINALIZER)
+        o.metadata
+            .finalizers
+            .iter()
+            .flatten()
+            .any(|f| f == crate::target::names::FINALIZER)
     };
     ClusterReport {
         cluster: cx.cluster.to_string(),
-        ready: tally.ready.iter().filter(|k| k.kind == super::external_secret::EXTERNAL_SECRET).count(),
+        ready: tally
+            .ready
+            .iter()
+            .filter(|k| k.kind == super::external_secret::EXTERNAL_SECRET)
+            .count(),
         failed,
         with_finalizer: cx.external_secrets.all().iter().filter(|o| carries(o)).count(),
         error,

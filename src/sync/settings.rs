@@ -98,7 +98,10 @@ mod tests {
 
     #[test]
     fn another_class_serves_only_what_names_it() {
-        let ours = Settings { class: "laptop".to_owned(), ..Settings::default() };
+        let ours = Settings {
+            class: "laptop".to_owned(),
+            ..Settings::default()
+        };
         assert!(ours.serves("laptop") && !ours.serves("") && !ours.serves("default"));
         let default = Settings::default();
         assert!(default.serves("") && default.serves("default") && !default.serves("laptop"));

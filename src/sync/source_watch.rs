@@ -46,7 +46,11 @@ pub fn enable(cx: &Arc<Context>) {
 
 /// A watch whose credential ran out is begun anew by the validation of its store.
 fn wake_stores(cx: &Context) -> Box<dyn Fn() + Send + Sync> {
-    let (queue, stores, cluster) = (cx.queue.clone(), cx.secret_stores.clone(), cx.cluster_secret_stores.clone());
+    let (queue, stores, cluster) = (
+        cx.queue.clone(),
+        cx.secret_stores.clone(),
+        cx.cluster_secret_stores.clone(),
+    );
     Box::new(move || {
         for store in stores.all() {
             let key = super::queue::Key::new(store::SECRET_STORE, store.namespace(), store.name());
@@ -83,15 +87,24 @@ impl Follower {
     /// Refreshes one reader now. At the first list only those that were synced before this process began: what they hold
     /// may be old.
     fn refresh(&self, source: &str, namespace: &str, name: &str, first: bool, delay: Option<Duration>) {
-        let Some(object) = self.objects.get(namespace, name) else { return };
-        let Some(spec) = object.spec.ok().filter(|spec| refresh::follows_source(spec, Timestamp::now())) else {
+        let Some(object) = self.objects.get(namespace, name) else {
+            return;
+        };
+        let Some(spec) = object
+            .spec
+            .ok()
+            .filter(|spec| refresh::follows_source(spec, Timestamp::now()))
+        else {
             return;
         };
         if !stores_of(spec).into_iter().any(|r| self.reads(r, namespace, source)) {
             return;
         }
         let key = key_of(namespace, name);
-        let synced = object.status.as_ref().is_some_and(|s| !s.synced_resource_version.is_empty());
+        let synced = object
+            .status
+            .as_ref()
+            .is_some_and(|s| !s.synced_resource_version.is_empty());
         if first && (!synced || self.memory.refreshed(&key).is_some()) {
             return;
         }
@@ -105,9 +118,13 @@ impl Follower {
     /// True if this store reads that namespace through the provider `kubernetes`.
     fn reads(&self, reference: &crate::api::external_secret::StoreRef, namespace: &str, source: &str) -> bool {
         let spec = if reference.kind.is_cluster() {
-            self.cluster_stores.get("", &reference.name).and_then(|s| s.spec.ok().cloned())
+            self.cluster_stores
+                .get("", &reference.name)
+                .and_then(|s| s.spec.ok().cloned())
         } else {
-            self.stores.get(namespace, &reference.name).and_then(|s| s.spec.ok().cloned())
+            self.stores
+                .get(namespace, &reference.name)
+                .and_then(|s| s.spec.ok().cloned())
         };
         spec.is_some_and(|spec| match spec.provider.only() {
             Ok(("kubernetes", config)) => {

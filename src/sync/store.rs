@@ -63,7 +63,10 @@ impl StoreView {
             uid: meta.uid.clone().unwrap_or_default(),
             resource_version: meta.resource_version.clone().unwrap_or_default(),
             generation: meta.generation.unwrap_or_default(),
-            silenced: meta.annotations.as_ref().is_some_and(|a| a.contains_key(SILENCE_ANNOTATION)),
+            silenced: meta
+                .annotations
+                .as_ref()
+                .is_some_and(|a| a.contains_key(SILENCE_ANNOTATION)),
             spec: object.spec.as_result().cloned().map_err(str::to_owned),
             status: object.status.clone().unwrap_or_default(),
         }
@@ -80,16 +83,24 @@ impl StoreView {
     }
 
     fn resource(&self) -> Resource {
-        if self.kind == SECRET_STORE { SECRET_STORES } else { CLUSTER_SECRET_STORES }
+        if self.kind == SECRET_STORE {
+            SECRET_STORES
+        } else {
+            CLUSTER_SECRET_STORES
+        }
     }
 }
 
 /// The store, if it exists.
 pub fn find(cx: &Context, cluster_scoped: bool, namespace: &str, name: &str) -> Option<StoreView> {
     if cluster_scoped {
-        cx.cluster_secret_stores.get("", name).map(|s| StoreView::of(CLUSTER_SECRET_STORE, &s))
+        cx.cluster_secret_stores
+            .get("", name)
+            .map(|s| StoreView::of(CLUSTER_SECRET_STORE, &s))
     } else {
-        cx.secret_stores.get(namespace, name).map(|s| StoreView::of(SECRET_STORE, &s))
+        cx.secret_stores
+            .get(namespace, name)
+            .map(|s| StoreView::of(SECRET_STORE, &s))
     }
 }
 
@@ -107,7 +118,10 @@ pub fn entry_of(store: &StoreView) -> Result<(&'static Entry, &serde_json::Value
         ProviderError::invalid(text)
     })?;
     let entry = PROVIDERS.iter().find(|e| e.key == key).ok_or_else(|| {
-        let text = format!("failed to find registered store backend for type: {key}, name: {}", store.name);
+        let text = format!(
+            "failed to find registered store backend for type: {key}, name: {}",
+            store.name
+        );
         tracing::debug!(store = %store.name, "{}", unserved_text(key));
         ProviderError::invalid(text)
     })?;
@@ -146,7 +160,9 @@ impl StoreKind {
 
     /// ClusterSecretStore.
     pub fn cluster_wide() -> Box<dyn Kind> {
-        Box::new(Self { kind: CLUSTER_SECRET_STORE })
+        Box::new(Self {
+            kind: CLUSTER_SECRET_STORE,
+        })
     }
 
     fn find(&self, cx: &Context, key: &Key) -> Option<StoreView> {
@@ -163,8 +179,19 @@ where
         // The echo of our own status patch is no reason to validate again.
         if !delta.own_write {
             let first = delta.old.is_none() && delta.new.as_ref().is_some_and(|s| s.status.is_none());
-            let priority = if first { Priority::NeverSynced } else { Priority::Changed };
-            queue.add(Key { kind, namespace: namespace.clone(), name: name.clone() }, priority);
+            let priority = if first {
+                Priority::NeverSynced
+            } else {
+                Priority::Changed
+            };
+            queue.add(
+                Key {
+                    kind,
+                    namespace: namespace.clone(),
+                    name: name.clone(),
+                },
+                priority,
+            );
         }
     })
 }
@@ -186,7 +213,8 @@ impl Kind for StoreKind {
                 hub.cluster_secret_stores.push(listener(self.kind, &cx.queue));
             }
             let scope = Scope::all(CLUSTER_SECRET_STORES.collection(""));
-            hub.watches.push(Watch::of(CLUSTER_SECRET_STORES, scope, &cx.cluster_secret_stores));
+            hub.watches
+                .push(Watch::of(CLUSTER_SECRET_STORES, scope, &cx.cluster_secret_stores));
         }
     }
 
@@ -231,15 +259,28 @@ fn wake(cx: &Context, key: &Key, ready: bool) {
 }
 
 fn tell(cx: &Context, key: &Key, ready: bool, reason: String, message: String) {
-    cx.tell(SyncEvent::Store { key: key.clone(), ready, reason, message });
+    cx.tell(SyncEvent::Store {
+        key: key.clone(),
+        ready,
+        reason,
+        message,
+    });
 }
 
 async fn reconcile(cx: &Context, store: &StoreView, spec: &SecretStoreSpec, key: &Key) -> Next {
     let period = match spec.revalidation() {
-        Ok(period) => period.map(crate::api::GoDuration::to_std).unwrap_or(cx.settings.store_requeue),
+        Ok(period) => period
+            .map(crate::api::GoDuration::to_std)
+            .unwrap_or(cx.settings.store_requeue),
         Err(error) => {
             // ESO leaves the condition as it is here; people would otherwise never learn why the store is not used.
-            tell(cx, key, false, String::new(), format!("invalid refreshInterval: {error}"));
+            tell(
+                cx,
+                key,
+                false,
+                String::new(),
+                format!("invalid refreshInterval: {error}"),
+            );
             return Next::Backoff;
         }
     };
@@ -254,18 +295,30 @@ async fn reconcile(cx: &Context, store: &StoreView, spec: &SecretStoreSpec, key:
             }
             event(Severity::Normal, "Valid", "store validated".to_owned());
             let capabilities = Some(capabilities_text(entry.capabilities));
-            (condition::ready(true, "Valid", "store validated"), capabilities, Next::After(period))
+            (
+                condition::ready(true, "Valid", "store validated"),
+                capabilities,
+                Next::After(period),
+            )
         }
         Verdict::Unknown(error) => {
             event(Severity::Warning, "ValidationUnknown", error.to_string());
             credential_watch::begin(cx, store);
             let text = "could not determine validation status";
-            (condition::ready(true, "ValidationUnknown", text), None, Next::After(period))
+            (
+                condition::ready(true, "ValidationUnknown", text),
+                None,
+                Next::After(period),
+            )
         }
         Verdict::Bad(message, error) => {
             event(Severity::Warning, "InvalidProviderConfig", error.to_string());
             credential_watch::begin(cx, store);
-            (condition::ready(false, "InvalidProviderConfig", message), None, backoff(&error))
+            (
+                condition::ready(false, "InvalidProviderConfig", message),
+                None,
+                backoff(&error),
+            )
         }
     };
     write_status(cx, store, condition, capabilities, key).await;
@@ -313,10 +366,14 @@ async fn judge(cx: &Context, store: &StoreView) -> Verdict {
             }
         }
     };
-    tokio::time::timeout(VALIDATION_TIMEOUT, work).await.unwrap_or_else(|_| {
-        let error = ProviderError::Transport { message: "the store did not answer in 60 seconds".to_owned() };
-        Verdict::Bad("unable to validate store", error)
-    })
+    tokio::time::timeout(VALIDATION_TIMEOUT, work)
+        .await
+        .unwrap_or_else(|_| {
+            let error = ProviderError::Transport {
+                message: "the store did not answer in 60 seconds".to_owned(),
+            };
+            Verdict::Bad("unable to validate store", error)
+        })
 }
 
 fn capabilities_text(capabilities: Capabilities) -> &'static str {
@@ -328,7 +385,11 @@ fn capabilities_text(capabilities: Capabilities) -> &'static str {
 }
 
 fn record(cx: &Context, store: &StoreView, severity: Severity, reason: &'static str, message: String) {
-    let component = if store.kind == SECRET_STORE { "secret-store" } else { "cluster-secret-store" };
+    let component = if store.kind == SECRET_STORE {
+        "secret-store"
+    } else {
+        "cluster-secret-store"
+    };
     let involved = Involved {
         api_version: "external-secrets.io/v1",
         kind: store.kind,
@@ -337,16 +398,16 @@ fn record(cx: &Context, store: &StoreView, severity: Severity, reason: &'static 
         uid: store.uid.clone(),
         resource_version: store.resource_version.clone(),
     };
-    cx.recorder.record(Record { involved, severity, reason, message, component });
+    cx.recorder.record(Record {
+        involved,
+        severity,
+        reason,
+        message,
+        component,
+    });
 }
 
-async fn write_status(
-    cx: &Context,
-    store: &StoreView,
-    new: Condition,
-    capabilities: Option<&'static str>,
-    key: &Key,
-) {
+async fn write_status(cx: &Context, store: &StoreView, new: Condition, capabilities: Option<&'static str>, key: &Key) {
     let mut conditions = store.status.conditions.clone();
     condition::set(&mut conditions, new, Timestamp::now());
     let mut patch = Map::new();
@@ -361,7 +422,10 @@ async fn write_status(
     }
     let resource = store.resource();
     let status = Value::Object(patch);
-    let sent = cx.writer.patch_status(&resource, &store.namespace, &store.name, &store.uid, &status).await;
+    let sent = cx
+        .writer
+        .patch_status(&resource, &store.namespace, &store.name, &store.uid, &status)
+        .await;
     match sent {
         Ok(Some(bytes)) if store.kind == SECRET_STORE => take_in(&cx.secret_stores, &bytes),
         Ok(Some(bytes)) => take_in(&cx.cluster_secret_stores, &bytes),

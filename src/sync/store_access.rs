@@ -19,20 +19,28 @@ const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 /// ESO's texts.
 pub async fn admitted(cx: &Context, reference: &StoreRef, namespace: &str) -> Result<StoreView, EntryError> {
     let cluster = reference.kind.is_cluster();
-    let kind = if cluster { store::CLUSTER_SECRET_STORE } else { store::SECRET_STORE };
+    let kind = if cluster {
+        store::CLUSTER_SECRET_STORE
+    } else {
+        store::SECRET_STORE
+    };
     let name = &reference.name;
     let fail = |text: String| EntryError::Other(text, Retry::Backoff);
     let Some(found) = store::find(cx, cluster, namespace, name) else {
         let text = format!(r#"could not get {kind} "{name}", {kind}.external-secrets.io "{name}" not found"#);
         return Err(fail(text));
     };
-    let spec = found.spec.as_ref().map_err(|e| fail(format!(r#"could not get {kind} "{name}", {e}"#)))?;
+    let spec = found
+        .spec
+        .as_ref()
+        .map_err(|e| fail(format!(r#"could not get {kind} "{name}", {e}"#)))?;
     if !cx.settings.serves(&spec.controller) {
         return Err(fail("can not reference unmanaged store".to_owned()));
     }
     if cluster && !spec.conditions.is_empty() && !admits(cx, &spec.conditions, namespace).await.map_err(fail)? {
-        let text =
-            format!(r#"using cluster store "{name}" is not allowed from namespace "{namespace}": denied by spec.condition"#);
+        let text = format!(
+            r#"using cluster store "{name}" is not allowed from namespace "{namespace}": denied by spec.condition"#
+        );
         return Err(fail(text));
     }
     Ok(found)
@@ -77,7 +85,8 @@ pub async fn namespace_meta(cx: &Context, namespace: &str) -> Result<PartialMeta
         return Ok(known.metadata.clone());
     }
     let read: Result<NamespaceMeta, _> = cx.rest.get(&NAMESPACES.object("", namespace)).await;
-    read.map(|n| n.metadata).map_err(|e| format!(r#"failed to get a namespace "{namespace}": {e}"#))
+    read.map(|n| n.metadata)
+        .map_err(|e| format!(r#"failed to get a namespace "{namespace}": {e}"#))
 }
 
 fn admits_one(condition: &StoreCondition, meta: &PartialMeta, namespace: &str) -> Result<bool, String> {
@@ -88,7 +97,10 @@ fn admits_one(condition: &StoreCondition, meta: &PartialMeta, namespace: &str) -
     {
         return Ok(true);
     }
-    if labels.get(NAME_LABEL).is_some_and(|name| condition.namespaces.contains(name)) {
+    if labels
+        .get(NAME_LABEL)
+        .is_some_and(|name| condition.namespaces.contains(name))
+    {
         return Ok(true);
     }
     for source in &condition.namespace_regexes {
@@ -105,7 +117,11 @@ fn admits_one(condition: &StoreCondition, meta: &PartialMeta, namespace: &str) -
 /// # Errors
 /// The selector has an unknown operator or a wrong number of values.
 pub fn selects(selector: &LabelSelector, labels: &std::collections::BTreeMap<String, String>) -> Result<bool, String> {
-    let equal = selector.match_labels.iter().flatten().all(|(k, v)| labels.get(k) == Some(v));
+    let equal = selector
+        .match_labels
+        .iter()
+        .flatten()
+        .all(|(k, v)| labels.get(k) == Some(v));
     let mut all = equal;
     for rule in selector.match_expressions.iter().flatten() {
         let value = labels.get(&rule.key);
@@ -136,7 +152,10 @@ mod tests {
     fn admits(condition: serde_json::Value, namespace: &str) -> Result<bool, String> {
         let labels = [("kubernetes.io/metadata.name", namespace), ("team", "red")];
         let labels = labels.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
-        let meta = PartialMeta { labels: Some(labels), ..PartialMeta::default() };
+        let meta = PartialMeta {
+            labels: Some(labels),
+            ..PartialMeta::default()
+        };
         admits_one(&serde_json::from_value(condition).unwrap(), &meta, namespace)
     }
 
@@ -146,7 +165,10 @@ mod tests {
             (json!({}), false),
             (json!({"namespaceSelector": {}}), true),
             (json!({"namespaceSelector": {"matchLabels": {"team": "blue"}}}), false),
-            (json!({"namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "Exists"}]}}), true),
+            (
+                json!({"namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "Exists"}]}}),
+                true,
+            ),
             (json!({"namespaces": ["east"]}), true),
             (json!({"namespaces": ["west"]}), false),
             (json!({"namespaceRegexes": ["^w", "as"]}), true),

@@ -93,28 +93,46 @@ fn needs(push: &PushSecret, cluster: bool, store: &Facts) -> bool {
     }
     let kind = if cluster { CLUSTER_SECRET_STORE } else { SECRET_STORE };
     let recorded = format!("{kind}/{}", store.name);
-    push.status.as_ref().is_some_and(|s| s.synced_push_secrets.contains_key(&recorded))
+    push.status
+        .as_ref()
+        .is_some_and(|s| s.synced_push_secrets.contains_key(&recorded))
         || spec.secret_store_refs.iter().any(|r| {
             r.kind.is_cluster() == cluster
                 && (r.name == store.name
-                    || r.label_selector.as_ref().is_some_and(|s| selects(s, &store.labels) == Ok(true)))
+                    || r.label_selector
+                        .as_ref()
+                        .is_some_and(|s| selects(s, &store.labels) == Ok(true)))
         })
 }
 
 type Queue = Arc<super::queue::Queue>;
 
-fn on_push_secrets<K>(kind: &'static str, cluster: bool, queue: Queue, stores: Arc<Cache<Object<K>>>) -> Listener<PushSecret>
+fn on_push_secrets<K>(
+    kind: &'static str,
+    cluster: bool,
+    queue: Queue,
+    stores: Arc<Cache<Object<K>>>,
+) -> Listener<PushSecret>
 where
     K: crate::api::Kind<Spec = SecretStoreSpec, Status = SecretStoreStatus>,
 {
     Box::new(move |(namespace, _), delta| {
         let deletes = |o: &Option<Arc<PushSecret>>| {
-            o.as_ref().is_some_and(|p| p.spec.ok().is_some_and(|s| s.deletion_policy == PushDeletionPolicy::Delete))
+            o.as_ref().is_some_and(|p| {
+                p.spec
+                    .ok()
+                    .is_some_and(|s| s.deletion_policy == PushDeletionPolicy::Delete)
+            })
         };
         if !deletes(&delta.old) && !deletes(&delta.new) {
             return;
         }
-        for store in stores.all().iter().map(|s| Facts::of(s)).filter(|s| cluster || *s.namespace == **namespace) {
+        for store in stores
+            .all()
+            .iter()
+            .map(|s| Facts::of(s))
+            .filter(|s| cluster || *s.namespace == **namespace)
+        {
             let now = delta.new.as_ref().is_some_and(|p| needs(p, cluster, &store));
             let before = delta.old.as_ref().is_some_and(|p| needs(p, cluster, &store));
             if now != store.carries() && (now || before) {
@@ -129,9 +147,20 @@ where
     K: crate::api::Kind<Spec = SecretStoreSpec, Status = SecretStoreStatus>,
 {
     Box::new(move |(namespace, name), delta| {
-        let facts = |o: &Option<Arc<Object<K>>>| o.as_ref().map(|o| Facts::of(o)).map(|f| (f.labels, f.finalizers, f.deleting));
+        let facts = |o: &Option<Arc<Object<K>>>| {
+            o.as_ref()
+                .map(|o| Facts::of(o))
+                .map(|f| (f.labels, f.finalizers, f.deleting))
+        };
         if delta.new.is_some() && facts(&delta.old) != facts(&delta.new) {
-            queue.add(Key { kind, namespace: namespace.clone(), name: name.clone() }, Priority::Changed);
+            queue.add(
+                Key {
+                    kind,
+                    namespace: namespace.clone(),
+                    name: name.clone(),
+                },
+                Priority::Changed,
+            );
         }
     })
 }
@@ -146,17 +175,25 @@ impl Kind for StoreFinalizer {
         let (kind, queue) = (self.name(), cx.queue.clone());
         if self.cluster {
             if cx.settings.is_default_class() && cx.namespace.is_none() {
-                hub.push_secrets.push(on_push_secrets(kind, true, queue.clone(), cx.cluster_secret_stores.clone()));
+                hub.push_secrets.push(on_push_secrets(
+                    kind,
+                    true,
+                    queue.clone(),
+                    cx.cluster_secret_stores.clone(),
+                ));
                 hub.cluster_secret_stores.push(on_stores(kind, queue));
             }
         } else {
-            hub.push_secrets.push(on_push_secrets(kind, false, queue.clone(), cx.secret_stores.clone()));
+            hub.push_secrets
+                .push(on_push_secrets(kind, false, queue.clone(), cx.secret_stores.clone()));
             hub.secret_stores.push(on_stores(kind, queue));
         }
     }
 
     async fn reconcile(&self, cx: &Arc<Context>, key: &Key) -> Next {
-        let Some(store) = self.store(cx, key) else { return Next::Wait };
+        let Some(store) = self.store(cx, key) else {
+            return Next::Wait;
+        };
         // Without knowing the PushSecrets nothing can be said about who needs the store.
         let known = *cx.push_secrets.health().borrow() == crate::cluster::cache::Health::Current;
         if !known || !store.controller.as_deref().is_some_and(|c| cx.settings.serves(c)) {
@@ -172,7 +209,12 @@ impl Kind for StoreFinalizer {
             Err(error) if error.is_conflict() => Next::Again,
             Err(error) => {
                 let (message, took) = (error.to_string(), std::time::Duration::ZERO);
-                cx.tell(SyncEvent::Failed { key: key.clone(), message, retry: None, took });
+                cx.tell(SyncEvent::Failed {
+                    key: key.clone(),
+                    message,
+                    retry: None,
+                    took,
+                });
                 Next::Backoff
             }
         }
@@ -187,11 +229,22 @@ impl StoreFinalizer {
             finalizers.push(FINALIZER.to_owned());
         }
         let patch = json!({ "metadata": { "finalizers": finalizers, "resourceVersion": store.version } });
-        let resource: Resource = if self.cluster { CLUSTER_SECRET_STORES } else { SECRET_STORES };
-        let answer = cx.writer.merge_patch(&resource, &store.namespace, &store.name, &patch, "").await?;
+        let resource: Resource = if self.cluster {
+            CLUSTER_SECRET_STORES
+        } else {
+            SECRET_STORES
+        };
+        let answer = cx
+            .writer
+            .merge_patch(&resource, &store.namespace, &store.name, &patch, "")
+            .await?;
         let gone = store.deleting && finalizers.is_empty();
         if let (Some(bytes), false) = (answer, gone) {
-            if self.cluster { put(&cx.cluster_secret_stores, &bytes) } else { put(&cx.secret_stores, &bytes) }
+            if self.cluster {
+                put(&cx.cluster_secret_stores, &bytes)
+            } else {
+                put(&cx.secret_stores, &bytes)
+            }
         }
         Ok(())
     }
@@ -227,12 +280,31 @@ mod tests {
         for (policy, refs, status, expected) in [
             ("Delete", json!([{"name": "s"}]), json!({}), true),
             ("None", json!([{"name": "s"}]), json!({}), false),
-            ("Delete", json!([{"labelSelector": {"matchLabels": {"tier": "gold"}}}]), json!({}), true),
-            ("Delete", json!([{"name": "s", "kind": "ClusterSecretStore"}]), json!({}), false),
-            ("Delete", json!([]), json!({"syncedPushSecrets": {"SecretStore/s": {}}}), true),
+            (
+                "Delete",
+                json!([{"labelSelector": {"matchLabels": {"tier": "gold"}}}]),
+                json!({}),
+                true,
+            ),
+            (
+                "Delete",
+                json!([{"name": "s", "kind": "ClusterSecretStore"}]),
+                json!({}),
+                false,
+            ),
+            (
+                "Delete",
+                json!([]),
+                json!({"syncedPushSecrets": {"SecretStore/s": {}}}),
+                true,
+            ),
             ("Delete", json!([{"name": "t"}]), json!({}), false),
         ] {
-            assert_eq!(asks(json!({"deletionPolicy": policy, "secretStoreRefs": refs}), status), expected, "{policy} {refs}");
+            assert_eq!(
+                asks(json!({"deletionPolicy": policy, "secretStoreRefs": refs}), status),
+                expected,
+                "{policy} {refs}"
+            );
         }
     }
 }

@@ -67,7 +67,11 @@ impl<'a> Writer<'a> {
 
 /// Name of the target: its own, or that of the ExternalSecret.
 pub fn target_name<'a>(spec: &'a ExternalSecretSpec, own: &'a str) -> &'a str {
-    if spec.target.name.is_empty() { own } else { &spec.target.name }
+    if spec.target.name.is_empty() {
+        own
+    } else {
+        &spec.target.name
+    }
 }
 
 /// True where the content of the existing Secret is frozen: nothing is rendered then.
@@ -77,7 +81,11 @@ pub fn is_frozen(spec: &ExternalSecretSpec, existing: Option<&TargetSecret>) -> 
 
 /// What rendering may look at: the existing Secret, without its data where that is replaced anyway.
 pub fn existing_view(spec: &ExternalSecretSpec, secret: &TargetSecret) -> ExistingSecret {
-    let data = if keeps_data(spec) { secret_map(&secret.data) } else { SecretMap::new() };
+    let data = if keeps_data(spec) {
+        secret_map(&secret.data)
+    } else {
+        SecretMap::new()
+    };
     ExistingSecret {
         secret_type: secret.secret_type.clone(),
         data,
@@ -90,7 +98,10 @@ pub fn existing_view(spec: &ExternalSecretSpec, secret: &TargetSecret) -> Existi
 
 /// The keys the ExternalSecret `name` wrote before. Labels and annotations are looked up as ESO looks them up.
 pub fn managed_keys(secret: &TargetSecret, name: &str) -> ManagedKeys {
-    let data = secret.managed.get(&names::field_manager(name)).map(|keys| keys.data.clone());
+    let data = secret
+        .managed
+        .get(&names::field_manager(name))
+        .map(|keys| keys.data.clone());
     let metadata = secret.managed.get(&names::metadata_manager(name));
     ManagedKeys {
         data: data.unwrap_or_default(),
@@ -101,12 +112,17 @@ pub fn managed_keys(secret: &TargetSecret, name: &str) -> ManagedKeys {
 
 /// True where keys of other writers stay.
 pub fn keeps_data(spec: &ExternalSecretSpec) -> bool {
-    matches!(spec.target.creation_policy, CreationPolicy::Merge | CreationPolicy::CreateOrMerge)
+    matches!(
+        spec.target.creation_policy,
+        CreationPolicy::Merge | CreationPolicy::CreateOrMerge
+    )
 }
 
 /// Data in the form the template room works on.
 pub fn secret_map(data: &SecretData) -> SecretMap {
-    data.iter().map(|(key, value)| (key.clone(), Zeroizing::new(value.expose().to_vec()))).collect()
+    data.iter()
+        .map(|(key, value)| (key.clone(), Zeroizing::new(value.expose().to_vec())))
+        .collect()
 }
 
 /// Builds the Secret, on top of `existing` if there is one. `rendered` is what it should hold; `None` keeps its content
@@ -121,12 +137,17 @@ pub fn build(
     rendered: Option<Rendered>,
 ) -> Result<TargetSecret, BuildError> {
     let name = target_name(spec, writer.name);
-    let mut secret = existing.cloned().unwrap_or_else(|| TargetSecret::new(writer.namespace, name));
+    let mut secret = existing
+        .cloned()
+        .unwrap_or_else(|| TargetSecret::new(writer.namespace, name));
     secret.immutable |= spec.target.immutable;
     if let Some(rendered) = rendered {
         secret.secret_type = rendered.secret_type;
-        secret.data =
-            rendered.data.into_iter().map(|(key, mut v)| (key, SecretValue::new(std::mem::take(&mut *v)))).collect();
+        secret.data = rendered
+            .data
+            .into_iter()
+            .map(|(key, mut v)| (key, SecretValue::new(std::mem::take(&mut *v))))
+            .collect();
         secret.labels = rendered.labels;
         secret.annotations = rendered.annotations;
         secret.finalizers = rendered.finalizers;
@@ -141,7 +162,13 @@ pub fn build(
 fn own(secret: &mut TargetSecret, policy: &CreationPolicy, writer: Writer<'_>) -> Result<(), BuildError> {
     let namespace = secret.namespace.clone();
     let name = secret.name.clone();
-    set_owner(&mut secret.owners, *policy == CreationPolicy::Owner, writer, &namespace, &name)?;
+    set_owner(
+        &mut secret.owners,
+        *policy == CreationPolicy::Owner,
+        writer,
+        &namespace,
+        &name,
+    )?;
     if *policy == CreationPolicy::Owner {
         let hash = names::owner_hash(writer.namespace, writer.name);
         secret.labels.insert(names::OWNER_LABEL.to_owned(), hash);
@@ -167,7 +194,9 @@ pub fn set_owner(
     let foreign = controller.filter(|c| !is_external_secret(c) || c.name != writer.name);
     if let Some(other) = foreign {
         if is_external_secret(other) {
-            return Err(BuildError::OtherExternalSecret { owner: other.name.clone() });
+            return Err(BuildError::OtherExternalSecret {
+                owner: other.name.clone(),
+            });
         }
         if owned {
             return Err(BuildError::OtherController {

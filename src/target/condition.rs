@@ -23,7 +23,9 @@ pub fn set(conditions: &mut Vec<Condition>, mut new: Condition, now: Timestamp) 
     if old.is_some_and(|o| o.status == new.status && o.reason == new.reason && o.message == new.message) {
         return;
     }
-    let kept = old.filter(|o| o.status == new.status).and_then(|o| o.last_transition_time.clone());
+    let kept = old
+        .filter(|o| o.status == new.status)
+        .and_then(|o| o.last_transition_time.clone());
     new.last_transition_time = Some(kept.unwrap_or_else(|| Time(whole_seconds(now))));
     conditions.retain(|c| c.type_ != new.type_);
     conditions.push(new);
@@ -48,7 +50,13 @@ mod tests {
         set(&mut list, ready(false, "A", "a"), at(20));
         assert_eq!(list[0].last_transition_time.as_ref().unwrap().0, at(10));
         set(&mut list, ready(false, "B", "b"), at(30));
-        assert_eq!((list[0].reason.as_str(), list[0].last_transition_time.as_ref().unwrap().0), ("B", at(10)));
+        assert_eq!(
+            (
+                list[0].reason.as_str(),
+                list[0].last_transition_time.as_ref().unwrap().0
+            ),
+            ("B", at(10))
+        );
         set(&mut list, ready(true, "C", "c"), at(40));
         assert_eq!(list[0].last_transition_time.as_ref().unwrap().0, at(40));
         assert_eq!(list.len(), 1);

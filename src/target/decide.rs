@@ -8,8 +8,7 @@ use crate::api::external_secret::{CreationPolicy, DeletionPolicy, ExternalSecret
 pub fn is_valid(policy: &CreationPolicy, existing: Option<&TargetSecret>) -> bool {
     *policy == CreationPolicy::Orphan
         || existing.is_some_and(|secret| {
-            secret.is_labelled()
-                && secret.annotations.get(names::HASH_ANNOTATION) == Some(&hash::of_data(&secret.data))
+            secret.is_labelled() && secret.annotations.get(names::HASH_ANNOTATION) == Some(&hash::of_data(&secret.data))
         })
 }
 
@@ -91,7 +90,8 @@ mod tests {
         assert!(!is_valid(&CreationPolicy::Owner, Some(&it)));
         assert!(is_valid(&CreationPolicy::Orphan, None));
         it.labels.insert(names::MANAGED_LABEL.to_owned(), "true".to_owned());
-        it.annotations.insert(names::HASH_ANNOTATION.to_owned(), hash::of_data(&it.data));
+        it.annotations
+            .insert(names::HASH_ANNOTATION.to_owned(), hash::of_data(&it.data));
         assert!(is_valid(&CreationPolicy::Merge, Some(&it)));
         it.data.clear();
         assert!(!is_valid(&CreationPolicy::Merge, Some(&it)));
@@ -105,9 +105,14 @@ mod tests {
         labelled.labels.insert("team".to_owned(), "red".to_owned());
         assert!(matches!(update(&old, labelled.clone()), Update::Metadata(_)));
         labelled.data = secret("rotten").data;
-        let Update::Refused(Some(first)) = update(&old, labelled) else { panic!("refused after the metadata") };
+        let Update::Refused(Some(first)) = update(&old, labelled) else {
+            panic!("refused after the metadata")
+        };
         assert_eq!(first.data, old.data);
-        let changed = TargetSecret { data: secret("rotten").data, ..old.clone() };
+        let changed = TargetSecret {
+            data: secret("rotten").data,
+            ..old.clone()
+        };
         assert_eq!(update(&old, changed), Update::Refused(None));
         assert_eq!(update(&old, old.clone()), Update::Keep);
     }

@@ -51,8 +51,10 @@ pub fn index(managed_fields: &RawValue) -> ManagedIndex {
     let entries: Vec<Entry<'_>> = serde_json::from_str(managed_fields.get()).unwrap_or_default();
     let mut index = ManagedIndex::new();
     for entry in entries.iter().filter(|e| names::is_own_manager(&e.manager)) {
-        let fields: Fields =
-            entry.fields_v1.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        let fields: Fields = entry
+            .fields_v1
+            .and_then(|raw| serde_json::from_str(raw.get()).ok())
+            .unwrap_or_default();
         let keys = index.entry(entry.manager.clone()).or_default();
         collect(&mut keys.data, &fields.data);
         collect(&mut keys.labels, &fields.metadata.labels);
@@ -80,7 +82,10 @@ mod tests {
         ]"#;
         let index = super::index(&RawValue::from_string(text.to_owned()).unwrap());
         let keys = &index["externalsecrets.external-secrets.io/es"];
-        assert_eq!(keys.data.iter().map(String::as_str).collect::<Vec<_>>(), ["a", "b", "c"]);
+        assert_eq!(
+            keys.data.iter().map(String::as_str).collect::<Vec<_>>(),
+            ["a", "b", "c"]
+        );
         assert!(keys.labels.contains("team") && keys.annotations.is_empty());
         assert_eq!(index.len(), 2);
     }

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::build::{BuildError, Writer, keeps_data, set_owner};
 use super::{hash, names};
-use crate::lang::gojson::{self, Numbers};
 use crate::api::external_secret::{CreationPolicy, ExternalSecretSpec};
+use crate::lang::gojson::{self, Numbers};
 
 /// True where a look at the target cannot be a reason to read the provider again.
 ///
@@ -16,7 +16,9 @@ pub fn is_valid(policy: &CreationPolicy, existing: Option<&Value>) -> Result<boo
     if *policy == CreationPolicy::Orphan {
         return Ok(true);
     }
-    let Some(object) = existing.filter(|o| label(o, names::MANAGED_LABEL) == Some("true")) else { return Ok(false) };
+    let Some(object) = existing.filter(|o| label(o, names::MANAGED_LABEL) == Some("true")) else {
+        return Ok(false);
+    };
     let current = content_hash(object).map_err(|e| format!("failed to hash target: {e}"))?;
     Ok(annotation(object, names::HASH_ANNOTATION) == Some(&*current))
 }
@@ -26,7 +28,10 @@ pub fn is_valid(policy: &CreationPolicy, existing: Option<&Value>) -> Result<boo
 /// # Errors
 /// There is neither.
 pub fn content_hash(object: &Value) -> Result<String, String> {
-    let content = [object.get("spec"), object.get("data")].into_iter().flatten().find(|v| !v.is_null());
+    let content = [object.get("spec"), object.get("data")]
+        .into_iter()
+        .flatten()
+        .find(|v| !v.is_null());
     content
         .map(hash_of)
         .ok_or_else(|| "generic target content does not have a spec or data field for content hashing".to_owned())
@@ -59,7 +64,10 @@ pub fn seal(object: &mut Value, spec: &ExternalSecretSpec, writer: Writer<'_>, n
     let hash = content_hash(object)?;
     set_metadata(object, "annotations", names::HASH_ANNOTATION, &hash);
     let owned = spec.target.creation_policy == CreationPolicy::Owner;
-    let list = object.pointer("/metadata/ownerReferences").cloned().unwrap_or_else(|| json!([]));
+    let list = object
+        .pointer("/metadata/ownerReferences")
+        .cloned()
+        .unwrap_or_else(|| json!([]));
     let mut owners: Vec<OwnerReference> = serde_json::from_value(list).unwrap_or_default();
     set_owner(&mut owners, owned, writer, writer.namespace, name).map_err(|e: BuildError| e.to_string())?;
     let metadata = member(object, "metadata");

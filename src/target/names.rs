@@ -25,7 +25,11 @@ pub fn field_manager(name: &str) -> String {
 /// The manager under which ESO looks for labels and annotations to take away: it hashes only if the *name* is longer
 /// than 63 bytes, so that stale metadata of names between 28 and 63 bytes stays for ever (recorded).
 pub fn metadata_manager(name: &str) -> String {
-    if name.len() > LIMIT { hashed(name) } else { format!("{PREFIX}{name}") }
+    if name.len() > LIMIT {
+        hashed(name)
+    } else {
+        format!("{PREFIX}{name}")
+    }
 }
 
 /// True for a manager of any ExternalSecret.
@@ -66,6 +70,9 @@ mod tests {
 
     #[test]
     fn owner_hash_of_the_documentation() {
-        assert_eq!(owner_hash("default", "my-es"), "b8464376b5fe3535e690594280bfe59b60be2603cb6cbb6d6c8bcbb4");
+        assert_eq!(
+            owner_hash("default", "my-es"),
+            "b8464376b5fe3535e690594280bfe59b60be2603cb6cbb6d6c8bcbb4"
+        );
     }
 }

@@ -37,6 +37,9 @@ mod tests {
         let old = json!({"a": 1, "b": {"x": 1, "y": {}}, "c": [1]});
         assert_eq!(merge_patch(&old, &old), None);
         let new = json!({"a": 1, "b": {"x": 2, "z": {}}, "c": [1, 2]});
-        assert_eq!(merge_patch(&old, &new), Some(json!({"b": {"x": 2, "y": Value::Null, "z": {}}, "c": [1, 2]})));
+        assert_eq!(
+            merge_patch(&old, &new),
+            Some(json!({"b": {"x": 2, "y": Value::Null, "z": {}}, "c": [1, 2]}))
+        );
     }
 }

@@ -18,7 +18,10 @@ pub fn version(
     annotations: Option<&BTreeMap<String, String>>,
 ) -> String {
     let empty = BTreeMap::new();
-    format!("{generation}-{}", hash::of_metadata(annotations.unwrap_or(&empty), labels.unwrap_or(&empty)))
+    format!(
+        "{generation}-{}",
+        hash::of_metadata(annotations.unwrap_or(&empty), labels.unwrap_or(&empty))
+    )
 }
 
 /// What is known about the last success.
@@ -60,8 +63,12 @@ fn periodic(spec: &ExternalSecretSpec, last: LastSuccess<'_>, current: &str, now
     if !interval.is_positive() && !last.version.is_empty() {
         return Due::No;
     }
-    let Some(at) = last.at.filter(|at| last.version == current && *at <= now) else { return Due::Yes };
-    let elapsed = at.checked_add(SignedDuration::from_nanos(interval.as_nanos())).is_ok_and(|end| end < now);
+    let Some(at) = last.at.filter(|at| last.version == current && *at <= now) else {
+        return Due::Yes;
+    };
+    let elapsed = at
+        .checked_add(SignedDuration::from_nanos(interval.as_nanos()))
+        .is_ok_and(|end| end < now);
     match elapsed {
         false => Due::No,
         true if windows::allow(spec.sync_windows.as_ref(), now) => Due::Yes,
@@ -73,7 +80,12 @@ fn periodic(spec: &ExternalSecretSpec, last: LastSuccess<'_>, current: &str, now
 ///
 /// ESO asks for "now" over and over once the interval has passed with nothing to do; the time at which the answer can
 /// change is known, so that is returned instead.
-pub fn look_again(spec: &ExternalSecretSpec, last: LastSuccess<'_>, now: Timestamp, held_back: bool) -> Option<Duration> {
+pub fn look_again(
+    spec: &ExternalSecretSpec,
+    last: LastSuccess<'_>,
+    now: Timestamp,
+    held_back: bool,
+) -> Option<Duration> {
     let interval = spec.interval();
     if !interval.is_positive() {
         return None;
@@ -86,7 +98,11 @@ pub fn look_again(spec: &ExternalSecretSpec, last: LastSuccess<'_>, now: Timesta
         return Some((period - age).saturating_add(Duration::from_millis(20)));
     }
     if held_back {
-        return Some(windows::next_change(spec.sync_windows.as_ref(), now).unwrap_or(WINDOW_RECHECK).min(WINDOW_RECHECK));
+        return Some(
+            windows::next_change(spec.sync_windows.as_ref(), now)
+                .unwrap_or(WINDOW_RECHECK)
+                .min(WINDOW_RECHECK),
+        );
     }
     match spec.refresh_policy {
         RefreshPolicy::CreatedOnce | RefreshPolicy::OnChange => Some(period),

@@ -60,7 +60,11 @@ impl fmt::Debug for TargetSecret {
 impl TargetSecret {
     /// A new, empty one.
     pub fn new(namespace: &str, name: &str) -> Self {
-        Self { namespace: namespace.to_owned(), name: name.to_owned(), ..Self::default() }
+        Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            ..Self::default()
+        }
     }
 
     /// True if it carries the label of managed objects.
@@ -88,7 +92,11 @@ impl TargetSecret {
 
     /// The body of a create or a full update. `managedFields` is left out: the server then keeps its own.
     pub fn to_json(&self) -> Vec<u8> {
-        let data = self.data.iter().map(|(k, v)| (k.as_str(), STANDARD.encode(v.expose()))).collect();
+        let data = self
+            .data
+            .iter()
+            .map(|(k, v)| (k.as_str(), STANDARD.encode(v.expose())))
+            .collect();
         let body = Body {
             api_version: "v1",
             kind: "Secret",
@@ -119,7 +127,9 @@ impl TargetSecret {
             serde_json::from_slice(json).map_err(|e| format!("line {}, column {}", e.line(), e.column()))?;
         let mut data = SecretData::new();
         for (key, value) in wire.data.unwrap_or_default() {
-            let bytes = STANDARD.decode(value.unwrap_or_default()).map_err(|_| format!("data.{key} is not base64"))?;
+            let bytes = STANDARD
+                .decode(value.unwrap_or_default())
+                .map_err(|_| format!("data.{key} is not base64"))?;
             data.insert(key, SecretValue::new(bytes));
         }
         let meta = wire.metadata;
@@ -239,7 +249,9 @@ mod tests {
         let error = TargetSecret::from_json(br#"{"metadata":{"name":"es"},"data":{"a":"hunter2!"}}"#).unwrap_err();
         assert_eq!(error, "data.a is not base64");
         let mut secret = TargetSecret::new("orchard", "es");
-        secret.data.insert("a".to_owned(), SecretValue::from("hunter2".to_owned()));
+        secret
+            .data
+            .insert("a".to_owned(), SecretValue::from("hunter2".to_owned()));
         assert!(!format!("{secret:?}").contains("hunter2"));
     }
 }

@@ -11,7 +11,9 @@ use crate::lang::cron::Schedule;
 /// True where a periodic refresh may happen at `now`. No windows: always; a kind other than `allow` or `deny`: always. A
 /// schedule that cannot be read is never active.
 pub fn allow(windows: Option<&SyncWindows>, now: Timestamp) -> bool {
-    let Some(windows) = windows.filter(|w| !w.windows.is_empty()) else { return true };
+    let Some(windows) = windows.filter(|w| !w.windows.is_empty()) else {
+        return true;
+    };
     let any = || windows.windows.iter().any(|w| active(w, now));
     match windows.kind.as_str() {
         "deny" => !any(),
@@ -24,7 +26,9 @@ pub fn allow(windows: Option<&SyncWindows>, now: Timestamp) -> bool {
 /// ESO's.
 fn active(window: &SyncWindow, now: Timestamp) -> bool {
     let duration = SignedDuration::from_nanos(window.duration.as_nanos());
-    let Ok(schedule) = Schedule::parse(&window.schedule) else { return false };
+    let Ok(schedule) = Schedule::parse(&window.schedule) else {
+        return false;
+    };
     let start = duration
         .checked_add(SignedDuration::from_secs(1))
         .and_then(|back| now.checked_sub(back).ok())
@@ -38,8 +42,13 @@ pub fn next_change(windows: Option<&SyncWindows>, now: Timestamp) -> Option<Dura
         let schedule = Schedule::parse(&window.schedule).ok()?;
         let opens = schedule.next(now, &TimeZone::UTC);
         let duration = SignedDuration::from_nanos(window.duration.as_nanos());
-        let began = now.checked_sub(duration.checked_add(SignedDuration::from_secs(1))?).ok()?;
-        let closes = schedule.next(began, &TimeZone::UTC).and_then(|p| p.checked_add(duration).ok()).filter(|end| *end > now);
+        let began = now
+            .checked_sub(duration.checked_add(SignedDuration::from_secs(1))?)
+            .ok()?;
+        let closes = schedule
+            .next(began, &TimeZone::UTC)
+            .and_then(|p| p.checked_add(duration).ok())
+            .filter(|end| *end > now);
         [opens, closes].into_iter().flatten().min()
     });
     let first = moments.min()?;
@@ -75,7 +84,10 @@ mod tests {
         ] {
             assert_eq!(allow(Some(&nightly), at(time)), open, "{time}");
         }
-        assert!(!allow(Some(&windows("deny", "0 2 * * *", "1h")), at("2026-03-01T02:30:00Z")));
+        assert!(!allow(
+            Some(&windows("deny", "0 2 * * *", "1h")),
+            at("2026-03-01T02:30:00Z")
+        ));
     }
 
     #[test]
@@ -97,7 +109,17 @@ mod tests {
     #[test]
     fn the_next_change_is_the_opening_or_the_closing() {
         let nightly = windows("allow", "0 2 * * *", "1h");
-        assert_eq!(next_change(Some(&nightly), at("2026-03-01T01:00:00Z")).unwrap().as_secs(), 3600);
-        assert_eq!(next_change(Some(&nightly), at("2026-03-01T02:30:00Z")).unwrap().as_secs(), 1800);
+        assert_eq!(
+            next_change(Some(&nightly), at("2026-03-01T01:00:00Z"))
+                .unwrap()
+                .as_secs(),
+            3600
+        );
+        assert_eq!(
+            next_change(Some(&nightly), at("2026-03-01T02:30:00Z"))
+                .unwrap()
+                .as_secs(),
+            1800
+        );
     }
 }

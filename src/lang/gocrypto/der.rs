@@ -91,7 +91,11 @@ impl<'d> Reader<'d> {
     /// The content of the next element if it has this tag; an element that is there must be well-formed.
     #[expect(clippy::option_option, reason = "malformed, absent and present are three answers")]
     pub fn optional(&mut self, tag: u8) -> Option<Option<&'d [u8]>> {
-        if self.peek() == Some(tag) { self.content(tag).map(Some) } else { Some(None) }
+        if self.peek() == Some(tag) {
+            self.content(tag).map(Some)
+        } else {
+            Some(None)
+        }
     }
 
     /// The bytes of a whole number, most significant first, in as few bytes as possible.
@@ -121,7 +125,11 @@ impl<'d> Reader<'d> {
             return None;
         }
         let start = if bytes[0] >= 0x80 { -1 } else { 0 };
-        Some(bytes.iter().fold(start, |value: i64, &byte| (value << 8) | i64::from(byte)))
+        Some(
+            bytes
+                .iter()
+                .fold(start, |value: i64, &byte| (value << 8) | i64::from(byte)),
+        )
     }
 
     /// The bytes of a bit string whose last byte is full.
@@ -134,13 +142,17 @@ impl<'d> Reader<'d> {
 
     /// The encoded number of an object identifier.
     pub fn oid(&mut self) -> Option<&'d [u8]> {
-        self.content(tag::OID).filter(|oid| oid.last().is_some_and(|&last| last < 0x80))
+        self.content(tag::OID)
+            .filter(|oid| oid.last().is_some_and(|&last| last < 0x80))
     }
 
     /// An algorithm identifier: its number and the encoded parameters (empty: none).
     pub fn algorithm(&mut self) -> Option<Algorithm<'d>> {
         let mut inner = self.nested(tag::SEQUENCE)?;
-        Some(Algorithm { oid: inner.oid()?, parameters: inner.0 })
+        Some(Algorithm {
+            oid: inner.oid()?,
+            parameters: inner.0,
+        })
     }
 }
 
@@ -153,7 +165,9 @@ pub(super) struct Algorithm<'d> {
 
 fn long_length(bytes: usize, rest: &[u8]) -> Option<(usize, &[u8])> {
     let digits = rest.get(..bytes)?;
-    let length = digits.iter().fold(0usize, |length, &digit| (length << 8) | usize::from(digit));
+    let length = digits
+        .iter()
+        .fold(0usize, |length, &digit| (length << 8) | usize::from(digit));
     // The shortest form is the only one.
     (digits[0] != 0 && length >= 0x80).then_some((length, &rest[bytes..]))
 }

@@ -1,7 +1,7 @@
 //! DSA keys, which sprig still makes: 2048-bit modulus, 256-bit subgroup.
 
-use crypto_bigint::{BoxedUint, Integer as _, NonZero, Odd, RandomMod as _, Resize as _};
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
+use crypto_bigint::{BoxedUint, Integer as _, NonZero, Odd, RandomMod as _, Resize as _};
 use crypto_primes::{Flavor, is_prime, random_prime};
 use zeroize::Zeroizing;
 
@@ -26,7 +26,9 @@ impl DsaKey {
         let failed = || CryptoError::new("crypto/dsa: invalid parameters");
         let mut random = Adapter(random);
         let q: BoxedUint = random_prime(&mut random, Flavor::Any, SUBGROUP_BITS);
-        let q_wide = NonZero::new(q.clone().resize(MODULUS_BITS)).into_option().ok_or_else(failed)?;
+        let q_wide = NonZero::new(q.clone().resize(MODULUS_BITS))
+            .into_option()
+            .ok_or_else(failed)?;
         let one = BoxedUint::one_with_precision(MODULUS_BITS);
         let p = find_modulus(&mut random, &q_wide);
         let parameters = BoxedMontyParams::new(Odd::new(p.clone()).into_option().ok_or_else(failed)?);
@@ -43,7 +45,9 @@ impl DsaKey {
         };
         let y = power(&g, &x, &parameters);
         let bytes = |number: &BoxedUint| Zeroizing::new(number.to_be_bytes().into_vec());
-        Ok(Self { numbers: [bytes(&p), bytes(&q), bytes(&g), bytes(&y), bytes(&x)] })
+        Ok(Self {
+            numbers: [bytes(&p), bytes(&q), bytes(&g), bytes(&y), bytes(&x)],
+        })
     }
 
     /// Reads the form sprig writes.
@@ -58,7 +62,9 @@ impl DsaKey {
         let mut key = Reader::new(data).nested(tag::SEQUENCE)?;
         key.small()?;
         let mut number = || key.unsigned().map(|bytes| Zeroizing::new(bytes.to_vec()));
-        Some(Self { numbers: [number()?, number()?, number()?, number()?, number()?] })
+        Some(Self {
+            numbers: [number()?, number()?, number()?, number()?, number()?],
+        })
     }
 
     /// Version, p, q, g, y, x, as OpenSSL writes it too.

@@ -78,9 +78,13 @@ pub fn issue(request: &Request<'_>, issuer: &Issuer<'_>, random: &mut Random<'_>
 fn check_issuer(certificate: &Certificate, key: &PrivateKey) -> Result<(), CryptoError> {
     let (_, bits) = certificate.key();
     match key.public() {
-        None => Err(CryptoError::new("x509: certificate private key does not implement crypto.Signer")),
+        None => Err(CryptoError::new(
+            "x509: certificate private key does not implement crypto.Signer",
+        )),
         Some(public) if public.key_bits() == bits => Ok(()),
-        Some(_) => Err(CryptoError::new("x509: provided PrivateKey doesn't match parent's PublicKey")),
+        Some(_) => Err(CryptoError::new(
+            "x509: provided PrivateKey doesn't match parent's PublicKey",
+        )),
     }
 }
 
@@ -100,7 +104,11 @@ fn extensions(
 ) -> Result<Encoded, CryptoError> {
     // Digital signature and key encipherment; an authority also signs certificates.
     let usage: [u8; 2] = if request.authority { [2, 0xa4] } else { [5, 0xa0] };
-    let constraints: &[u8] = if request.authority { &[tag::BOOLEAN, 1, 0xff] } else { &[] };
+    let constraints: &[u8] = if request.authority {
+        &[tag::BOOLEAN, 1, 0xff]
+    } else {
+        &[]
+    };
     let mut list = vec![
         extension(oid::KEY_USAGE, true, &der::encode(tag::BIT_STRING, &[&usage])),
         extension(

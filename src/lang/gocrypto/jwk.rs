@@ -47,7 +47,9 @@ pub fn private_key_der(json: &[u8]) -> Result<Zeroizing<Vec<u8>>, CryptoError> {
         PublicKey::Ec { .. } => "*ecdsa.PublicKey",
         PublicKey::Ed25519(_) => "ed25519.PublicKey",
     };
-    Err(CryptoError::new(format!("x509: unknown key type while marshaling PKCS#8: {kind}")))
+    Err(CryptoError::new(format!(
+        "x509: unknown key type while marshaling PKCS#8: {kind}"
+    )))
 }
 
 struct Jwk {
@@ -62,7 +64,9 @@ impl Jwk {
             return Err(hint("EOF"));
         }
         let value: Value = serde_json::from_slice(json).map_err(|_| hint("invalid JSON"))?;
-        let Value::Object(members) = value else { return Err(hint("not an object")) };
+        let Value::Object(members) = value else {
+            return Err(hint("not an object"));
+        };
         let kind = match members.get("kty") {
             Some(Value::String(kind)) => kind.clone(),
             None | Some(Value::Null) => String::new(),
@@ -92,7 +96,9 @@ impl Jwk {
             "EC" => ("ecdsa", if self.has("d") { "Private" } else { "Public" }),
             _ => ("okp", if self.has("d") { "Private" } else { "Public" }),
         };
-        CryptoError::new(format!("failed to unmarshal JSON into key (*jwk.{kind}{half}Key): {what}"))
+        CryptoError::new(format!(
+            "failed to unmarshal JSON into key (*jwk.{kind}{half}Key): {what}"
+        ))
     }
 
     /// The bytes of a member that must be there.
@@ -100,15 +106,24 @@ impl Jwk {
         match self.members.get(member) {
             None | Some(Value::Null) => Err(self.error(&format!("required field {member} is missing"))),
             Some(Value::String(text)) => {
-                let engine = if text.contains(['+', '/']) { &PLAIN_BASE64 } else { &URL_BASE64 };
-                engine.decode(text.as_bytes()).map(Zeroizing::new).map_err(|_| self.bad_value(member))
+                let engine = if text.contains(['+', '/']) {
+                    &PLAIN_BASE64
+                } else {
+                    &URL_BASE64
+                };
+                engine
+                    .decode(text.as_bytes())
+                    .map(Zeroizing::new)
+                    .map_err(|_| self.bad_value(member))
             }
             Some(_) => Err(self.bad_value(member)),
         }
     }
 
     fn bad_value(&self, member: &str) -> CryptoError {
-        self.error(&format!("failed to decode value for key {member}: expected base64 encoded []byte (string)"))
+        self.error(&format!(
+            "failed to decode value for key {member}: expected base64 encoded []byte (string)"
+        ))
     }
 
     fn public_key(&self) -> Result<PublicKey, CryptoError> {
@@ -119,7 +134,10 @@ impl Jwk {
             }
             "EC" => {
                 let (curve, point) = self.point()?;
-                Ok(PublicKey::Ec { curve: curve.oid().to_vec(), point })
+                Ok(PublicKey::Ec {
+                    curve: curve.oid().to_vec(),
+                    point,
+                })
             }
             _ => {
                 let key = self.bytes("x")?;
@@ -191,6 +209,10 @@ impl Jwk {
             point.resize(point.len() + missing, 0);
             point.extend_from_slice(digits);
         }
-        if curve.has_point(&point) { Ok((curve, point)) } else { Err(not_on_curve()) }
+        if curve.has_point(&point) {
+            Ok((curve, point))
+        } else {
+            Err(not_on_curve())
+        }
     }
 }

@@ -73,7 +73,9 @@ impl Curve {
     }
 
     pub(super) fn from_oid(number: &[u8]) -> Option<Self> {
-        [Self::P256, Self::P384, Self::P521].into_iter().find(|curve| curve.oid() == number)
+        [Self::P256, Self::P384, Self::P521]
+            .into_iter()
+            .find(|curve| curve.oid() == number)
     }
 
     /// Bytes of a coordinate and of a private number.
@@ -88,9 +90,15 @@ impl Curve {
     /// The public point of a private number; nothing when it is zero or too large.
     fn point_of(self, secret: &[u8]) -> Option<Vec<u8>> {
         match self {
-            Self::P256 => p256::SecretKey::from_slice(secret).ok().map(|key| key.public_key().to_sec1_point(false).as_bytes().to_vec()),
-            Self::P384 => p384::SecretKey::from_slice(secret).ok().map(|key| key.public_key().to_sec1_point(false).as_bytes().to_vec()),
-            Self::P521 => p521::SecretKey::from_slice(secret).ok().map(|key| key.public_key().to_sec1_point(false).as_bytes().to_vec()),
+            Self::P256 => p256::SecretKey::from_slice(secret)
+                .ok()
+                .map(|key| key.public_key().to_sec1_point(false).as_bytes().to_vec()),
+            Self::P384 => p384::SecretKey::from_slice(secret)
+                .ok()
+                .map(|key| key.public_key().to_sec1_point(false).as_bytes().to_vec()),
+            Self::P521 => p521::SecretKey::from_slice(secret)
+                .ok()
+                .map(|key| key.public_key().to_sec1_point(false).as_bytes().to_vec()),
         }
     }
 
@@ -229,7 +237,9 @@ impl PrivateKey {
         let mut key = Reader::new(data).nested(tag::SEQUENCE).ok_or_else(malformed)?;
         let version = key.small().ok_or_else(malformed)?;
         if version != 1 {
-            return Err(CryptoError::new(format!("x509: unknown EC private key version {version}")));
+            return Err(CryptoError::new(format!(
+                "x509: unknown EC private key version {version}"
+            )));
         }
         let secret = key.content(tag::OCTET_STRING).ok_or_else(malformed)?;
         let named = key.optional(tag::explicit(0)).ok_or_else(malformed)?;
@@ -301,10 +311,14 @@ impl PrivateKey {
     /// The public half, if the key can sign.
     pub fn public(&self) -> Option<PublicKey> {
         match self {
-            Self::Rsa(key) => {
-                Some(PublicKey::Rsa { modulus: key.n_bytes().into_vec(), exponent: key.e_bytes().into_vec() })
-            }
-            Self::Ec(key) => Some(PublicKey::Ec { curve: key.curve.oid().to_vec(), point: key.point.clone() }),
+            Self::Rsa(key) => Some(PublicKey::Rsa {
+                modulus: key.n_bytes().into_vec(),
+                exponent: key.e_bytes().into_vec(),
+            }),
+            Self::Ec(key) => Some(PublicKey::Ec {
+                curve: key.curve.oid().to_vec(),
+                point: key.point.clone(),
+            }),
             Self::Ed25519(seed) => {
                 let key = ed25519_dalek::SigningKey::from_bytes(seed);
                 Some(PublicKey::Ed25519(key.verifying_key().to_bytes().to_vec()))
@@ -334,7 +348,9 @@ impl PrivateKey {
                 let signature = ed25519_dalek::SigningKey::from_bytes(seed).sign(message);
                 Ok((der::sequence(&[&der::oid(oid::ED25519)]), signature.to_bytes().to_vec()))
             }
-            Self::X25519(_) => Err(CryptoError::new("x509: certificate private key does not implement crypto.Signer")),
+            Self::X25519(_) => Err(CryptoError::new(
+                "x509: certificate private key does not implement crypto.Signer",
+            )),
         }
     }
 
@@ -344,7 +360,9 @@ impl PrivateKey {
     /// # Errors
     /// When the key is not RSA or the text was not made for it.
     pub fn decrypt_oaep(&self, hash: &[u8], data: &[u8], random: &mut Random<'_>) -> Result<Vec<u8>, CryptoError> {
-        let Self::Rsa(key) = self else { return Err(CryptoError::new("could not parse RSA private key")) };
+        let Self::Rsa(key) = self else {
+            return Err(CryptoError::new("could not parse RSA private key"));
+        };
         let mut random = Adapter(random);
         match hash {
             b"SHA1" => key.oaep_decrypt_with_rng::<sha1::Sha1, _>(&mut random, data),
@@ -357,7 +375,12 @@ impl PrivateKey {
 
 fn pkcs1(key: &RsaPrivateKey) -> Encoded {
     let number = |value: &BoxedUint| der::integer(&Zeroizing::new(value.to_be_bytes().into_vec()));
-    let mut pieces = vec![der::small(0), der::integer(&key.n_bytes()), der::integer(&key.e_bytes()), number(key.d())];
+    let mut pieces = vec![
+        der::small(0),
+        der::integer(&key.n_bytes()),
+        der::integer(&key.e_bytes()),
+        number(key.d()),
+    ];
     pieces.extend(key.primes().iter().map(|prime| number(prime.as_ref())));
     // A key that was made or checked has its remainders.
     pieces.extend(key.dp().map(number));
@@ -391,9 +414,7 @@ impl PublicKey {
                 der::sequence(&[&der::sequence(&[&der::oid(oid::RSA), der::NULL]), &der::bits(&key)])
             }
             Self::Ec { curve, point } => der::sequence(&[&ec_algorithm(curve), &der::bits(point)]),
-            Self::Ed25519(key) => {
-                der::sequence(&[&der::sequence(&[&der::oid(oid::ED25519)]), &der::bits(key)])
-            }
+            Self::Ed25519(key) => der::sequence(&[&der::sequence(&[&der::oid(oid::ED25519)]), &der::bits(key)]),
         };
         encoded.to_vec()
     }

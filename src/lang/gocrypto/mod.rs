@@ -38,12 +38,18 @@ pub struct CryptoError {
 impl CryptoError {
     /// An error with this message.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), limit: false }
+        Self {
+            text: text.into(),
+            limit: false,
+        }
     }
 
     /// The allowance for costly work is used up.
     pub fn limit() -> Self {
-        Self { text: "key derivation takes too long".to_owned(), limit: true }
+        Self {
+            text: "key derivation takes too long".to_owned(),
+            limit: true,
+        }
     }
 
     /// True when an allowance, not the input, is the reason.
@@ -54,7 +60,10 @@ impl CryptoError {
     /// The same error with a text in front of it.
     #[must_use]
     pub fn prefixed(self, prefix: &str) -> Self {
-        Self { text: format!("{prefix}{}", self.text), ..self }
+        Self {
+            text: format!("{prefix}{}", self.text),
+            ..self
+        }
     }
 }
 

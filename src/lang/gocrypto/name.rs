@@ -36,7 +36,11 @@ pub(super) fn read(content: &[u8]) -> Option<Vec<Attribute>> {
             let oid = pair.oid()?;
             let value = pair.element()?;
             let text = read_text(value.tag, value.content)?;
-            attributes.push(Attribute { oid: oid.to_vec(), encoded: write_text(&text).to_vec(), text });
+            attributes.push(Attribute {
+                oid: oid.to_vec(),
+                encoded: write_text(&text).to_vec(),
+                text,
+            });
         }
     }
     Some(attributes)
@@ -47,13 +51,20 @@ fn read_text(kind: u8, content: &[u8]) -> Option<String> {
         tag::UTF8 => std::str::from_utf8(content).ok().map(str::to_owned),
         tag::PRINTABLE => {
             let fits = |byte: &u8| byte.is_ascii_alphanumeric() || b" '()+,-./:=?*&".contains(byte);
-            content.iter().all(fits).then(|| String::from_utf8_lossy(content).into_owned())
+            content
+                .iter()
+                .all(fits)
+                .then(|| String::from_utf8_lossy(content).into_owned())
         }
-        tag::IA5 | 0x12 => content.is_ascii().then(|| String::from_utf8_lossy(content).into_owned()),
+        tag::IA5 | 0x12 => content
+            .is_ascii()
+            .then(|| String::from_utf8_lossy(content).into_owned()),
         tag::T61 => Some(content.iter().map(|&byte| char::from(byte)).collect()),
         tag::BMP => {
-            let units: Vec<u16> =
-                content.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
+            let units: Vec<u16> = content
+                .chunks_exact(2)
+                .map(|pair| u16::from_be_bytes([pair[0], pair[1]]))
+                .collect();
             let units = units.strip_suffix(&[0]).unwrap_or(&units);
             content.len().is_multiple_of(2).then(|| String::from_utf16_lossy(units))
         }
@@ -64,7 +75,11 @@ fn read_text(kind: u8, content: &[u8]) -> Option<String> {
 /// Text as Go encodes it: printable if it can be, else UTF-8.
 pub(super) fn write_text(text: &str) -> Encoded {
     let printable = |byte: u8| byte.is_ascii_alphanumeric() || b" '()+,-./:=?".contains(&byte);
-    let kind = if text.bytes().all(printable) { tag::PRINTABLE } else { tag::UTF8 };
+    let kind = if text.bytes().all(printable) {
+        tag::PRINTABLE
+    } else {
+        tag::UTF8
+    };
     der::encode(kind, &[text.as_bytes()])
 }
 
@@ -92,7 +107,12 @@ pub(super) fn print(attributes: &[Attribute]) -> String {
             .map(|attribute| attribute.text.as_str())
             .collect();
         if matches!(number, 3 | 5) {
-            values = values.last().filter(|value| !value.is_empty()).into_iter().copied().collect();
+            values = values
+                .last()
+                .filter(|value| !value.is_empty())
+                .into_iter()
+                .copied()
+                .collect();
         }
         if !values.is_empty() {
             let values: Vec<String> = values.iter().map(|value| format!("{name}={}", escape(value))).collect();

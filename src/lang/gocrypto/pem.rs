@@ -42,7 +42,11 @@ impl fmt::Debug for Block {
 impl Block {
     /// A block without headers.
     pub fn new(kind: &str, body: &[u8]) -> Self {
-        Self { kind: kind.as_bytes().to_vec(), headers: BTreeMap::new(), body: Zeroizing::new(body.to_vec()) }
+        Self {
+            kind: kind.as_bytes().to_vec(),
+            headers: BTreeMap::new(),
+            body: Zeroizing::new(body.to_vec()),
+        }
     }
 }
 
@@ -80,15 +84,22 @@ enum Found<'d> {
 /// Reads a block whose begin line continues at `start` and whose end line begins, with its line break, at `end`.
 fn read_block(text: &[u8], start: usize, end: usize) -> Found<'_> {
     let (line, mut at) = take_line(text, start);
-    let Some(kind) = line.strip_suffix(DASHES) else { return Found::Unreadable };
+    let Some(kind) = line.strip_suffix(DASHES) else {
+        return Found::Unreadable;
+    };
     let mut headers = BTreeMap::new();
     loop {
         if at >= text.len() {
             return Found::Nothing;
         }
         let (line, next) = take_line(text, at);
-        let Some(colon) = line.iter().position(|&byte| byte == b':') else { break };
-        headers.insert(line[..colon].trim_ascii().to_vec(), line[colon + 1..].trim_ascii().to_vec());
+        let Some(colon) = line.iter().position(|&byte| byte == b':') else {
+            break;
+        };
+        headers.insert(
+            line[..colon].trim_ascii().to_vec(),
+            line[colon + 1..].trim_ascii().to_vec(),
+        );
         at = next;
     }
     // Headers that run into the end line: without body there must be a blank line.
@@ -105,11 +116,19 @@ fn read_block(text: &[u8], start: usize, end: usize) -> Found<'_> {
     }
     // The line break of the end line may also be the one of the begin line.
     let body = text.get(at..end).unwrap_or_default();
-    let body: Zeroizing<Vec<u8>> =
-        Zeroizing::new(body.iter().copied().filter(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).collect());
+    let body: Zeroizing<Vec<u8>> = Zeroizing::new(
+        body.iter()
+            .copied()
+            .filter(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
+            .collect(),
+    );
     match BASE64.decode(&*body) {
         Ok(body) => {
-            let block = Block { kind: kind.to_vec(), headers, body: Zeroizing::new(body) };
+            let block = Block {
+                kind: kind.to_vec(),
+                headers,
+                body: Zeroizing::new(body),
+            };
             Found::Block(block, &after_kind[next..])
         }
         Err(_) => Found::Unreadable,
@@ -123,7 +142,11 @@ fn take_line(text: &[u8], from: usize) -> (&[u8], usize) {
         Some(at) => (rest[..at].strip_suffix(b"\r").unwrap_or(&rest[..at]), from + at + 1),
         None => (rest, text.len()),
     };
-    let blanks = line.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let blanks = line
+        .iter()
+        .rev()
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .count();
     (&line[..line.len() - blanks], next)
 }
 

@@ -9,7 +9,9 @@ fn counter(seed: u64) -> impl FnMut(&mut [u8]) {
     let mut state = seed;
     move |out: &mut [u8]| {
         for byte in out {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             *byte = state.to_be_bytes()[0];
         }
     }
@@ -46,7 +48,10 @@ fn keys_survive_their_envelopes() {
     assert_eq!(PrivateKey::from_sec1(&sec1).expect("SEC 1").to_pkcs8(), pkcs8);
     assert_eq!(PrivateKey::from_any(&pkcs8).expect("PKCS#8").to_traditional().1, sec1);
     let ed = PrivateKey::generate_ed25519(&mut counter(2));
-    assert_eq!(PrivateKey::from_pkcs8(&ed.to_pkcs8()).expect("PKCS#8").to_pkcs8(), ed.to_pkcs8());
+    assert_eq!(
+        PrivateKey::from_pkcs8(&ed.to_pkcs8()).expect("PKCS#8").to_pkcs8(),
+        ed.to_pkcs8()
+    );
     let unknown = PrivateKey::from_any(b"junk").err().expect("no key");
     assert_eq!(unknown.to_string(), "unable to parse private key type");
 }
@@ -62,7 +67,10 @@ fn certificates_say_what_was_asked_for() {
     assert_eq!((ca.authority_key_id(), leaf.subject_key_id()), (None, None));
     assert_eq!(leaf.subject_text(), "CN=*.leaf");
     let wrong = issue_with(&ca, &key);
-    assert_eq!(wrong.to_string(), "x509: provided PrivateKey doesn't match parent's PublicKey");
+    assert_eq!(
+        wrong.to_string(),
+        "x509: provided PrivateKey doesn't match parent's PublicKey"
+    );
 }
 
 fn issue_with(ca: &Certificate, key: &PrivateKey) -> CryptoError {
@@ -85,22 +93,24 @@ fn key_stores_open_with_their_password_only() {
     let second = certificate(&key, "second", &Issuer::Itself, true);
     let others = [second.clone()];
     for password in ["", "p\u{e4}ss"] {
-        let file = pkcs12::write_key_store(
-            &key,
-            &first,
-            &others,
-            password.as_bytes(),
-            &mut counter(9),
-            &mut |_| true,
-        )
+        let file = pkcs12::write_key_store(&key, &first, &others, password.as_bytes(), &mut counter(9), &mut |_| {
+            true
+        })
         .expect("written");
         let contents = pkcs12::read(&file, password.as_bytes(), &mut |_| true).expect("opened");
         assert_eq!(contents.key.to_pkcs8(), key.to_pkcs8());
         let raw: Vec<&[u8]> = contents.certificates.iter().map(Certificate::raw).collect();
         assert_eq!(raw, [first.raw(), second.raw()]);
-        let refused = pkcs12::read(&file, b"other", &mut |_| true).err().expect("wrong password");
+        let refused = pkcs12::read(&file, b"other", &mut |_| true)
+            .err()
+            .expect("wrong password");
         assert_eq!(refused.to_string(), "pkcs12: decryption password incorrect");
-        assert!(pkcs12::read(&file, password.as_bytes(), &mut |_| false).err().expect("no allowance").is_limit());
+        assert!(
+            pkcs12::read(&file, password.as_bytes(), &mut |_| false)
+                .err()
+                .expect("no allowance")
+                .is_limit()
+        );
     }
 }
 
@@ -118,7 +128,10 @@ fn trust_stores_hold_no_key() {
 fn pem_blocks_begin_at_line_starts() {
     let text = b"junk\n-----BEGIN A-----\naGk=\n-----END A-----\n  -----BEGIN B-----\naGk=\n-----END B-----\nrest";
     let (block, rest) = decode_pem(text);
-    assert_eq!(block.map(|block| (block.kind, block.body.to_vec())), Some((b"A".to_vec(), b"hi".to_vec())));
+    assert_eq!(
+        block.map(|block| (block.kind, block.body.to_vec())),
+        Some((b"A".to_vec(), b"hi".to_vec()))
+    );
     assert_eq!(decode_pem(rest), (None, rest));
     assert_eq!(decode_pem(b"-----BEGIN A-----\n!!!!\n-----END A-----\n").0, None);
     let empty = decode_pem(b"-----BEGIN A-----\n-----END A-----").0.expect("a block");
@@ -142,5 +155,8 @@ fn web_keys() {
         message(r#"{"kty":"RSA","e":"AQAB"}"#),
         "failed to unmarshal JSON into key (*jwk.rsaPublicKey): required field n is missing"
     );
-    assert_eq!(message(r#"{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}"#), "P256 point not on curve");
+    assert_eq!(
+        message(r#"{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}"#),
+        "P256 point not on curve"
+    );
 }

@@ -42,7 +42,11 @@ impl Certificate {
     /// With Go's messages, such as `x509: malformed tbs certificate`.
     pub fn parse(data: &[u8]) -> Result<Self, CryptoError> {
         let (certificate, rest) = Self::parse_first(data)?;
-        if rest == 0 { Ok(certificate) } else { Err(error("trailing data")) }
+        if rest == 0 {
+            Ok(certificate)
+        } else {
+            Err(error("trailing data"))
+        }
     }
 
     /// Reads a run of certificates.
@@ -67,18 +71,26 @@ impl Certificate {
             .ok_or_else(|| error("malformed certificate"))?;
         let rest = data.len() - whole.raw.len();
         let mut outer = Reader::new(whole.content);
-        let mut tbs = outer.nested(tag::SEQUENCE).ok_or_else(|| error("malformed tbs certificate"))?;
+        let mut tbs = outer
+            .nested(tag::SEQUENCE)
+            .ok_or_else(|| error("malformed tbs certificate"))?;
         let version = read_version(&mut tbs)?;
         let serial = tbs.integer().ok_or_else(|| error("malformed serial number"))?;
         if serial[0] >= 0x80 {
             return Err(error("negative serial number"));
         }
-        let inner = tbs.algorithm().ok_or_else(|| error("malformed signature algorithm identifier"))?;
-        let algorithm = outer.algorithm().ok_or_else(|| error("malformed algorithm identifier"))?;
+        let inner = tbs
+            .algorithm()
+            .ok_or_else(|| error("malformed signature algorithm identifier"))?;
+        let algorithm = outer
+            .algorithm()
+            .ok_or_else(|| error("malformed algorithm identifier"))?;
         if inner != algorithm {
             return Err(error("inner and outer signature algorithm identifiers don't match"));
         }
-        tbs.content(tag::SEQUENCE).and_then(name::read).ok_or_else(|| error("malformed issuer"))?;
+        tbs.content(tag::SEQUENCE)
+            .and_then(name::read)
+            .ok_or_else(|| error("malformed issuer"))?;
         let mut validity = tbs.nested(tag::SEQUENCE).ok_or_else(|| error("malformed validity"))?;
         read_time(&mut validity)?;
         read_time(&mut validity)?;
@@ -107,31 +119,41 @@ impl Certificate {
 
     /// Unique ids and, in version 3, extensions.
     fn read_tail(&mut self, tbs: &mut Reader<'_>, version: i64) -> Result<(), CryptoError> {
-        tbs.optional(tag::implicit(1)).ok_or_else(|| error("malformed issuerUniqueID"))?;
-        tbs.optional(tag::implicit(2)).ok_or_else(|| error("malformed subjectUniqueID"))?;
+        tbs.optional(tag::implicit(1))
+            .ok_or_else(|| error("malformed issuerUniqueID"))?;
+        tbs.optional(tag::implicit(2))
+            .ok_or_else(|| error("malformed subjectUniqueID"))?;
         if version < 2 {
             return Ok(());
         }
-        let Some(content) = tbs.optional(tag::explicit(3)).ok_or_else(|| error("malformed extensions"))? else {
+        let Some(content) = tbs
+            .optional(tag::explicit(3))
+            .ok_or_else(|| error("malformed extensions"))?
+        else {
             return Ok(());
         };
-        let mut extensions =
-            Reader::new(content).nested(tag::SEQUENCE).ok_or_else(|| error("malformed extensions"))?;
+        let mut extensions = Reader::new(content)
+            .nested(tag::SEQUENCE)
+            .ok_or_else(|| error("malformed extensions"))?;
         let mut seen: Vec<&[u8]> = Vec::new();
         while !extensions.is_empty() {
-            let mut extension = extensions.nested(tag::SEQUENCE).ok_or_else(|| error("malformed extension"))?;
+            let mut extension = extensions
+                .nested(tag::SEQUENCE)
+                .ok_or_else(|| error("malformed extension"))?;
             let oid = extension.oid().ok_or_else(|| error("malformed extension OID field"))?;
             if seen.contains(&oid) {
                 return Err(error("certificate contains duplicate extensions"));
             }
             seen.push(oid);
-            let critical =
-                extension.optional(tag::BOOLEAN).ok_or_else(|| error("malformed extension critical field"))?;
+            let critical = extension
+                .optional(tag::BOOLEAN)
+                .ok_or_else(|| error("malformed extension critical field"))?;
             if critical.is_some_and(|value| !matches!(value, [0 | 0xff])) {
                 return Err(error("malformed extension critical field"));
             }
-            let value =
-                extension.content(tag::OCTET_STRING).ok_or_else(|| error("malformed extension value field"))?;
+            let value = extension
+                .content(tag::OCTET_STRING)
+                .ok_or_else(|| error("malformed extension value field"))?;
             self.take_extension(oid, critical == Some(&[0xff]), value)?;
         }
         Ok(())
@@ -141,14 +163,19 @@ impl Certificate {
         let mut value = Reader::new(value);
         match oid {
             oid::KEY_USAGE => {
-                value.content(tag::BIT_STRING).ok_or_else(|| error("invalid key usage"))?;
+                value
+                    .content(tag::BIT_STRING)
+                    .ok_or_else(|| error("invalid key usage"))?;
             }
             oid::BASIC_CONSTRAINTS => {
-                value.nested(tag::SEQUENCE).ok_or_else(|| error("invalid basic constraints"))?;
+                value
+                    .nested(tag::SEQUENCE)
+                    .ok_or_else(|| error("invalid basic constraints"))?;
             }
             oid::EXT_KEY_USAGE => {
-                let mut usages =
-                    value.nested(tag::SEQUENCE).ok_or_else(|| error("invalid extended key usages"))?;
+                let mut usages = value
+                    .nested(tag::SEQUENCE)
+                    .ok_or_else(|| error("invalid extended key usages"))?;
                 while !usages.is_empty() {
                     usages.oid().ok_or_else(|| error("invalid extended key usages"))?;
                 }
@@ -157,7 +184,9 @@ impl Certificate {
                 return Err(error("subject key identifier incorrectly marked critical"));
             }
             oid::SUBJECT_KEY_ID => {
-                let id = value.content(tag::OCTET_STRING).ok_or_else(|| error("invalid subject key identifier"))?;
+                let id = value
+                    .content(tag::OCTET_STRING)
+                    .ok_or_else(|| error("invalid subject key identifier"))?;
                 self.subject_key_id = Some(id.to_vec());
             }
             oid::AUTHORITY_KEY_ID if critical => {
@@ -208,15 +237,27 @@ impl Certificate {
     /// All alternative names: DNS names, IP addresses, e-mail addresses, URIs.
     pub fn alt_names(&self) -> impl Iterator<Item = &str> {
         let names = &self.alt_names;
-        [&names.dns, &names.addresses, &names.emails, &names.uris].into_iter().flatten().map(String::as_str)
+        [&names.dns, &names.addresses, &names.emails, &names.uris]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
     }
 }
 
 fn read_version(tbs: &mut Reader<'_>) -> Result<i64, CryptoError> {
     let malformed = || error("malformed version");
-    let Some(content) = tbs.optional(tag::explicit(0)).ok_or_else(malformed)? else { return Ok(0) };
-    let version = Reader::new(content).small().filter(|&version| version >= 0).ok_or_else(malformed)?;
-    if version > 2 { Err(error("invalid version")) } else { Ok(version) }
+    let Some(content) = tbs.optional(tag::explicit(0)).ok_or_else(malformed)? else {
+        return Ok(0);
+    };
+    let version = Reader::new(content)
+        .small()
+        .filter(|&version| version >= 0)
+        .ok_or_else(malformed)?;
+    if version > 2 {
+        Err(error("invalid version"))
+    } else {
+        Ok(version)
+    }
 }
 
 fn read_time(validity: &mut Reader<'_>) -> Result<(), CryptoError> {
@@ -228,15 +269,21 @@ fn read_time(validity: &mut Reader<'_>) -> Result<(), CryptoError> {
     };
     // A time that is read must also be written that way.
     let text = String::from_utf8_lossy(element.content);
-    let fits = layouts.iter().any(|layout| {
-        gotime::parse(layout, &text).is_ok_and(|time| time.format(layout.as_bytes()) == element.content)
-    });
-    if fits { Ok(()) } else { Err(error(&format!("malformed {kind}"))) }
+    let fits = layouts
+        .iter()
+        .any(|layout| gotime::parse(layout, &text).is_ok_and(|time| time.format(layout.as_bytes()) == element.content));
+    if fits {
+        Ok(())
+    } else {
+        Err(error(&format!("malformed {kind}")))
+    }
 }
 
 fn read_key<'d>(tbs: &mut Reader<'d>) -> Result<(Algorithm<'d>, &'d [u8]), CryptoError> {
     let mut info = tbs.nested(tag::SEQUENCE).ok_or_else(|| error("malformed spki"))?;
-    let algorithm = info.algorithm().ok_or_else(|| error("malformed public key algorithm identifier"))?;
+    let algorithm = info
+        .algorithm()
+        .ok_or_else(|| error("malformed public key algorithm identifier"))?;
     let bits = info.bit_string().ok_or_else(|| error("malformed subjectPublicKey"))?;
     match algorithm.oid {
         oid::RSA => check_rsa(algorithm, bits)?,
@@ -249,7 +296,9 @@ fn read_key<'d>(tbs: &mut Reader<'d>) -> Result<(Algorithm<'d>, &'d [u8]), Crypt
             return Err(error("X25519 key encoded with illegal parameters"));
         }
         oid::DSA => {
-            Reader::new(bits).unsigned().ok_or_else(|| error("invalid DSA public key"))?;
+            Reader::new(bits)
+                .unsigned()
+                .ok_or_else(|| error("invalid DSA public key"))?;
         }
         // Kinds that Go does not know are carried along.
         _ => {}
@@ -261,19 +310,31 @@ fn check_rsa(algorithm: Algorithm<'_>, bits: &[u8]) -> Result<(), CryptoError> {
     if algorithm.parameters != super::der::NULL {
         return Err(error("RSA key missing NULL parameters"));
     }
-    let mut key = Reader::new(bits).nested(tag::SEQUENCE).ok_or_else(|| error("invalid RSA public key"))?;
-    key.unsigned().filter(|n| *n != [0]).ok_or_else(|| error("invalid RSA modulus"))?;
-    key.unsigned().filter(|e| *e != [0]).ok_or_else(|| error("invalid RSA public exponent"))?;
+    let mut key = Reader::new(bits)
+        .nested(tag::SEQUENCE)
+        .ok_or_else(|| error("invalid RSA public key"))?;
+    key.unsigned()
+        .filter(|n| *n != [0])
+        .ok_or_else(|| error("invalid RSA modulus"))?;
+    key.unsigned()
+        .filter(|e| *e != [0])
+        .ok_or_else(|| error("invalid RSA public exponent"))?;
     Ok(())
 }
 
 fn check_ec(algorithm: Algorithm<'_>, bits: &[u8]) -> Result<(), CryptoError> {
-    let curve = Reader::new(algorithm.parameters).oid().ok_or_else(|| error("invalid ECDSA parameters"))?;
+    let curve = Reader::new(algorithm.parameters)
+        .oid()
+        .ok_or_else(|| error("invalid ECDSA parameters"))?;
     if curve == oid::P224 {
         return Ok(());
     }
     let curve = Curve::from_oid(curve).ok_or_else(|| error("unsupported elliptic curve"))?;
-    if curve.has_point(bits) { Ok(()) } else { Err(error("failed to unmarshal elliptic curve point")) }
+    if curve.has_point(bits) {
+        Ok(())
+    } else {
+        Err(error("failed to unmarshal elliptic curve point"))
+    }
 }
 
 fn read_alt_names(value: &mut Reader<'_>) -> Result<AltNames, CryptoError> {
@@ -290,7 +351,9 @@ fn read_alt_names(value: &mut Reader<'_>) -> Result<AltNames, CryptoError> {
             ascii.then(|| String::from_utf8_lossy(element.content).into_owned())
         };
         match element.tag {
-            0x81 => names.emails.push(text().ok_or_else(|| error("SAN rfc822Name is malformed"))?),
+            0x81 => names
+                .emails
+                .push(text().ok_or_else(|| error("SAN rfc822Name is malformed"))?),
             0x82 => names.dns.push(text().ok_or_else(|| error("SAN dNSName is malformed"))?),
             0x86 => names.uris.push(
                 text()
@@ -314,14 +377,20 @@ fn is_uri(uri: &str) -> bool {
     let first = uri.split(['/', '?', '#']).next().unwrap_or_default();
     let scheme = first.split_once(':').is_none_or(|(scheme, _)| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+            && scheme
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
     });
     clean && escapes && scheme
 }
 
 fn lower_scheme(uri: String) -> String {
     match uri.split_once(':') {
-        Some((scheme, rest)) if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)) => {
+        Some((scheme, rest))
+            if scheme
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)) =>
+        {
             format!("{}:{rest}", scheme.to_ascii_lowercase())
         }
         _ => uri,
@@ -332,8 +401,11 @@ fn address(bytes: &[u8]) -> Result<String, CryptoError> {
     if let Ok(bytes) = <[u8; 4]>::try_from(bytes) {
         return Ok(Ipv4Addr::from(bytes).to_string());
     }
-    let bytes: [u8; 16] =
-        bytes.try_into().map_err(|_| error(&format!("cannot parse IP address of length {}", bytes.len())))?;
+    let bytes: [u8; 16] = bytes
+        .try_into()
+        .map_err(|_| error(&format!("cannot parse IP address of length {}", bytes.len())))?;
     let address = Ipv6Addr::from(bytes);
-    Ok(address.to_ipv4_mapped().map_or_else(|| address.to_string(), |address| address.to_string()))
+    Ok(address
+        .to_ipv4_mapped()
+        .map_or_else(|| address.to_string(), |address| address.to_string()))
 }

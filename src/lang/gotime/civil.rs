@@ -24,7 +24,15 @@ impl Civil {
     pub(super) fn from_seconds(seconds: i64, nanos: u32) -> Self {
         let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
         let (year, month, day) = date_of(days);
-        Self { year, month, day, hour: rest / 3600, minute: rest % 3600 / 60, second: rest % 60, nanos }
+        Self {
+            year,
+            month,
+            day,
+            hour: rest / 3600,
+            minute: rest % 3600 / 60,
+            second: rest % 60,
+            nanos,
+        }
     }
 
     /// Seconds since the epoch as if this were UTC.

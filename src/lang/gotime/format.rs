@@ -48,7 +48,11 @@ fn write_piece(output: &mut Vec<u8>, piece: Piece, time: &Time, civil: &Civil) {
         Piece::LowerPm => output.extend_from_slice(if civil.hour >= 12 { b"pm" } else { b"am" }),
         Piece::ZoneName => zone_name(output, time),
         Piece::Offset(form) => offset(output, time.offset(), form),
-        Piece::Fraction { digits, separator, trim } => fraction(output, civil.nanos, digits, separator, trim),
+        Piece::Fraction {
+            digits,
+            separator,
+            trim,
+        } => fraction(output, civil.nanos, digits, separator, trim),
     }
 }
 
@@ -74,7 +78,16 @@ fn zone_name(output: &mut Vec<u8>, time: &Time) {
         return;
     }
     // No abbreviation: Go falls back to hours and minutes.
-    offset(output, time.offset(), OffsetForm { z: false, colon: false, minutes: true, seconds: false });
+    offset(
+        output,
+        time.offset(),
+        OffsetForm {
+            z: false,
+            colon: false,
+            minutes: true,
+            seconds: false,
+        },
+    );
 }
 
 fn offset(output: &mut Vec<u8>, seconds: i32, form: OffsetForm) {

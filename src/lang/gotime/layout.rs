@@ -28,7 +28,11 @@ pub(super) enum Piece {
     ZoneName,
     Offset(OffsetForm),
     /// So many digits after a separator; with `trim` trailing zeros (and the separator) are left out.
-    Fraction { digits: usize, separator: u8, trim: bool },
+    Fraction {
+        digits: usize,
+        separator: u8,
+        trim: bool,
+    },
 }
 
 /// How an offset from UTC is written.
@@ -65,7 +69,11 @@ pub(super) fn next_chunk(layout: &[u8]) -> Chunk<'_> {
             };
         }
     }
-    Chunk { prefix: layout, piece: None, suffix: &[] }
+    Chunk {
+        prefix: layout,
+        piece: None,
+        suffix: &[],
+    }
 }
 
 /// The piece that begins here: bytes to leave in the prefix, the piece, its length.
@@ -125,9 +133,21 @@ fn offset_piece(rest: &[u8]) -> Option<(usize, Piece, usize)> {
         (b"07", false, false, false),
     ];
     let z = rest.first() == Some(&b'Z');
-    FORMS.iter().find(|form| rest[1..].starts_with(form.0)).map(|&(text, colon, minutes, seconds)| {
-        (0, Piece::Offset(OffsetForm { z, colon, minutes, seconds }), text.len() + 1)
-    })
+    FORMS
+        .iter()
+        .find(|form| rest[1..].starts_with(form.0))
+        .map(|&(text, colon, minutes, seconds)| {
+            (
+                0,
+                Piece::Offset(OffsetForm {
+                    z,
+                    colon,
+                    minutes,
+                    seconds,
+                }),
+                text.len() + 1,
+            )
+        })
 }
 
 fn fraction_piece(rest: &[u8]) -> Option<(usize, Piece, usize)> {
@@ -140,5 +160,13 @@ fn fraction_piece(rest: &[u8]) -> Option<(usize, Piece, usize)> {
     if rest.get(digits + 1).is_some_and(u8::is_ascii_digit) {
         return None;
     }
-    Some((0, Piece::Fraction { digits, separator, trim: digit == b'9' }, digits + 1))
+    Some((
+        0,
+        Piece::Fraction {
+            digits,
+            separator,
+            trim: digit == b'9',
+        },
+        digits + 1,
+    ))
 }

@@ -27,12 +27,30 @@ const ZERO_TIME: i64 = -62_135_596_800;
 
 /// English names of the months, January first.
 pub const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 
 /// English names of the days of the week, Sunday first, as Go counts them.
-pub const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+pub const WEEKDAYS: [&str; 7] = [
+    "Sunday",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+];
 
 /// A point in time with the zone it is shown in (Go's `time.Time`).
 /// Two times are equal, as with Go's `==`, when instant and zone are; [`Time::compare`] looks at the instant alone.
@@ -48,12 +66,20 @@ pub struct Time {
 impl Time {
     /// The time so many seconds and nanoseconds after the Unix epoch, in local time (Go's `time.Unix`).
     pub fn from_unix(seconds: i64, nanos: u32) -> Self {
-        Self { seconds, nanos, zone: Zone::Local }
+        Self {
+            seconds,
+            nanos,
+            zone: Zone::Local,
+        }
     }
 
     /// Go's zero time: 1 January of year 1, midnight UTC.
     pub fn zero() -> Self {
-        Self { seconds: ZERO_TIME, nanos: 0, zone: Zone::Utc }
+        Self {
+            seconds: ZERO_TIME,
+            nanos: 0,
+            zone: Zone::Utc,
+        }
     }
 
     /// A date and time of day in a zone; out-of-range parts carry over as in Go's `time.Date`.
@@ -63,7 +89,11 @@ impl Time {
             0 => 0,
             guess => zone.offset(wall.saturating_sub(i64::from(guess))),
         };
-        Self { seconds: wall.saturating_sub(i64::from(offset)), nanos: civil.nanos, zone }
+        Self {
+            seconds: wall.saturating_sub(i64::from(offset)),
+            nanos: civil.nanos,
+            zone,
+        }
     }
 
     /// The same point in time, shown in another zone.
@@ -84,12 +114,16 @@ impl Time {
 
     /// Microseconds since the Unix epoch.
     pub fn unix_micros(&self) -> i64 {
-        self.seconds.wrapping_mul(1_000_000).wrapping_add(i64::from(self.nanos / 1000))
+        self.seconds
+            .wrapping_mul(1_000_000)
+            .wrapping_add(i64::from(self.nanos / 1000))
     }
 
     /// Milliseconds since the Unix epoch.
     pub fn unix_millis(&self) -> i64 {
-        self.seconds.wrapping_mul(1000).wrapping_add(i64::from(self.nanos / 1_000_000))
+        self.seconds
+            .wrapping_mul(1000)
+            .wrapping_add(i64::from(self.nanos / 1_000_000))
     }
 
     /// Nanoseconds within the second.
@@ -127,15 +161,26 @@ impl Time {
     #[must_use]
     pub fn add(&self, nanos: i64) -> Self {
         let total = i64::from(self.nanos) + nanos % SECOND;
-        let seconds = self.seconds.wrapping_add(nanos / SECOND).wrapping_add(total.div_euclid(SECOND));
+        let seconds = self
+            .seconds
+            .wrapping_add(nanos / SECOND)
+            .wrapping_add(total.div_euclid(SECOND));
         let nanos = u32::try_from(total.rem_euclid(SECOND)).unwrap_or(0);
-        Self { seconds, nanos, zone: self.zone.clone() }
+        Self {
+            seconds,
+            nanos,
+            zone: self.zone.clone(),
+        }
     }
 
     /// This time rounded down to a multiple of a duration since Go's zero time; unchanged unless it is positive.
     #[must_use]
     pub fn truncate(&self, unit: i64) -> Self {
-        if unit <= 0 { self.clone() } else { self.add(-self.rest(unit)) }
+        if unit <= 0 {
+            self.clone()
+        } else {
+            self.add(-self.rest(unit))
+        }
     }
 
     /// This time rounded to the nearest multiple of a duration since Go's zero time, halves up.
@@ -145,7 +190,11 @@ impl Time {
             return self.clone();
         }
         let rest = self.rest(unit);
-        if rest < unit - rest { self.add(-rest) } else { self.add(unit - rest) }
+        if rest < unit - rest {
+            self.add(-rest)
+        } else {
+            self.add(unit - rest)
+        }
     }
 
     /// What is left of this time after whole multiples of a positive duration since Go's zero time.
@@ -183,7 +232,11 @@ impl Time {
     /// The bytes of Go's `MarshalBinary`: version, seconds since year 1, nanoseconds, offset in minutes.
     pub fn to_binary(&self) -> Vec<u8> {
         let offset = self.offset();
-        let minutes = if self.zone == Zone::Utc { -1 } else { i16::try_from(offset / 60).unwrap_or(-1) };
+        let minutes = if self.zone == Zone::Utc {
+            -1
+        } else {
+            i16::try_from(offset / 60).unwrap_or(-1)
+        };
         let seconds = i8::try_from(offset % 60).unwrap_or(0);
         let version = if self.zone != Zone::Utc && seconds != 0 { 2 } else { 1 };
         let mut bytes = vec![version];
@@ -233,7 +286,9 @@ pub fn weekday_name(day: i64) -> String {
 }
 
 fn numbered_name(names: &[&'static str], number: i64) -> Option<&'static str> {
-    usize::try_from(number).ok().and_then(|number| names.get(number).copied())
+    usize::try_from(number)
+        .ok()
+        .and_then(|number| names.get(number).copied())
 }
 
 /// A duration rounded to the nearest multiple of a unit, halves away from zero (Go's `Duration.Round`).

@@ -94,8 +94,7 @@ fn parse_in(layout: &str, value: &str, zone: Zone) -> Result<Time, ParseError> {
     let mut rest = value.as_bytes();
     loop {
         let chunk = next_chunk(rest_layout);
-        rest = skip(rest, chunk.prefix)
-            .map_err(|left| ParseError::mismatch(layout, value, chunk.prefix, left))?;
+        rest = skip(rest, chunk.prefix).map_err(|left| ParseError::mismatch(layout, value, chunk.prefix, left))?;
         let Some((piece, text)) = chunk.piece else {
             if !rest.is_empty() {
                 return Err(ParseError::extra_text(value, rest));
@@ -109,7 +108,9 @@ fn parse_in(layout: &str, value: &str, zone: Zone) -> Result<Time, ParseError> {
             Bad::Range(part) => ParseError::message(value, &format!("{part} out of range")),
         })?;
     }
-    parts.finish(zone).map_err(|message| ParseError::message(value, message))
+    parts
+        .finish(zone)
+        .map_err(|message| ParseError::message(value, message))
 }
 
 /// What has been read so far.
@@ -326,15 +327,23 @@ impl Parts {
         match (self.offset, &self.zone_name) {
             (None, None) => unnamed,
             (Some(0), None) => Zone::Local,
-            (Some(offset), name) => Zone::Fixed { name: name.clone().unwrap_or_default(), offset },
-            (None, Some(name)) => Zone::Fixed { name: name.clone(), offset: gmt_offset(name) },
+            (Some(offset), name) => Zone::Fixed {
+                name: name.clone().unwrap_or_default(),
+                offset,
+            },
+            (None, Some(name)) => Zone::Fixed {
+                name: name.clone(),
+                offset: gmt_offset(name),
+            },
         }
     }
 }
 
 /// `GMT+3` carries its offset, every other abbreviation is unknown and counts as UTC.
 fn gmt_offset(name: &str) -> i32 {
-    name.strip_prefix("GMT").and_then(|hours| hours.parse::<i32>().ok()).map_or(0, |hours| hours * 3600)
+    name.strip_prefix("GMT")
+        .and_then(|hours| hours.parse::<i32>().ok())
+        .map_or(0, |hours| hours * 3600)
 }
 
 /// Skips literal text; a blank stands for any number of blanks. Gives back what is left on a mismatch.
@@ -371,7 +380,10 @@ fn skip_blanks(rest: &mut &[u8], most: usize) {
 fn name(names: &[&str], length: usize, rest: &mut &[u8]) -> Taken<i64> {
     for (number, name) in (1..).zip(names) {
         let name = &name.as_bytes()[..length.min(name.len())];
-        if rest.get(..name.len()).is_some_and(|text| text.eq_ignore_ascii_case(name)) {
+        if rest
+            .get(..name.len())
+            .is_some_and(|text| text.eq_ignore_ascii_case(name))
+        {
             *rest = &rest[name.len()..];
             return Ok(number);
         }
@@ -396,7 +408,9 @@ fn three_digits(rest: &mut &[u8], fixed: bool) -> Taken<i64> {
     if length == 0 || (fixed && length != 3) {
         return Err(Bad::Shape);
     }
-    let value = rest[..length].iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+    let value = rest[..length]
+        .iter()
+        .fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
     *rest = &rest[length..];
     Ok(value)
 }
@@ -412,11 +426,17 @@ fn signed_number(text: &[u8]) -> Taken<i64> {
     let value = digits.iter().try_fold(0, |value: i64, digit| {
         digit.is_ascii_digit().then(|| value * 10 + i64::from(digit - b'0'))
     });
-    value.map(|value| if negative { -value } else { value }).ok_or(Bad::Shape)
+    value
+        .map(|value| if negative { -value } else { value })
+        .ok_or(Bad::Shape)
 }
 
 fn in_range(value: i64, low: i64, high: i64, part: &'static str) -> Taken<i64> {
-    if (low..=high).contains(&value) { Ok(value) } else { Err(Bad::Range(part)) }
+    if (low..=high).contains(&value) {
+        Ok(value)
+    } else {
+        Err(Bad::Range(part))
+    }
 }
 
 /// The nanoseconds of `.123` in the first so many bytes; digits beyond the ninth are dropped.

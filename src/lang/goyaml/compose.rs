@@ -49,7 +49,10 @@ pub(super) fn compose(text: &[u8]) -> Result<Option<Document>, YamlError> {
     let mut parser = Parser::new(if text.is_empty() { b"\n" } else { text });
     let mut builder = Builder::default();
     while !builder.accept(parser.next()?)? {}
-    Ok(builder.root.map(|root| Document { nodes: builder.nodes, root }))
+    Ok(builder.root.map(|root| Document {
+        nodes: builder.nodes,
+        root,
+    }))
 }
 
 #[derive(Default)]
@@ -76,7 +79,12 @@ impl Builder {
                 };
                 self.add(None, NodeKind::Alias(target, anchor), None)?;
             }
-            Event::Scalar { anchor, tag, text, plain } => {
+            Event::Scalar {
+                anchor,
+                tag,
+                text,
+                plain,
+            } => {
                 self.bytes = self.bytes.saturating_add(text.len());
                 if self.bytes > MAX_BYTES {
                     return Err(YamlError::new("yaml: document is too large"));
@@ -100,7 +108,10 @@ impl Builder {
 
     fn add(&mut self, tag: Option<String>, kind: NodeKind, anchor: Option<String>) -> Result<NodeId, YamlError> {
         let id = self.nodes.len();
-        self.nodes.push(Node { tag: tag.filter(|tag| !tag.is_empty()), kind });
+        self.nodes.push(Node {
+            tag: tag.filter(|tag| !tag.is_empty()),
+            kind,
+        });
         if let Some(anchor) = anchor {
             self.anchors.insert(anchor, id);
         }

@@ -8,17 +8,27 @@ use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use zeroize::Zeroizing;
 
 use super::compose::{Document, Node, NodeId, NodeKind};
-use super::resolve::{BINARY_TAG, MERGE_TAG, STR_TAG, resolve};
 use super::json::go_syntax;
+use super::resolve::{BINARY_TAG, MERGE_TAG, STR_TAG, resolve};
 use super::{MAX_BYTES, MAX_DEPTH, Yaml, YamlError};
 
 /// Go does not look at the bits behind the last byte.
-const BASE64: GeneralPurpose =
-    GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 /// Turns a document into a value.
 pub(super) fn decode(document: &Document) -> Result<Yaml, YamlError> {
-    Decoder { document, open_aliases: Vec::new(), depth: 0, steps: 0, alias_steps: 0, bytes: 0 }.value(document.root)
+    Decoder {
+        document,
+        open_aliases: Vec::new(),
+        depth: 0,
+        steps: 0,
+        alias_steps: 0,
+        bytes: 0,
+    }
+    .value(document.root)
 }
 
 struct Decoder<'d> {
@@ -35,13 +45,14 @@ impl<'d> Decoder<'d> {
         self.count()?;
         let node = self.node(id);
         match &node.kind {
-            NodeKind::Alias(target, name) => {
-                self.through_alias(id, *target, name, Self::value)
-            }
+            NodeKind::Alias(target, name) => self.through_alias(id, *target, name, Self::value),
             NodeKind::Scalar { text, plain } => self.scalar(node, text, *plain),
             NodeKind::List(children) => {
                 self.enter()?;
-                let items = children.iter().map(|&child| self.value(child)).collect::<Result<_, _>>()?;
+                let items = children
+                    .iter()
+                    .map(|&child| self.value(child))
+                    .collect::<Result<_, _>>()?;
                 self.depth -= 1;
                 Ok(Yaml::List(items))
             }

@@ -20,9 +20,15 @@ pub(super) enum Event {
         /// The type may be read from the text.
         plain: bool,
     },
-    SequenceStart { anchor: Option<String>, tag: Option<String> },
+    SequenceStart {
+        anchor: Option<String>,
+        tag: Option<String>,
+    },
     SequenceEnd,
-    MappingStart { anchor: Option<String>, tag: Option<String> },
+    MappingStart {
+        anchor: Option<String>,
+        tag: Option<String>,
+    },
     MappingEnd,
 }
 
@@ -60,12 +66,25 @@ type Outcome = Result<Event, YamlError>;
 
 /// An error of the grammar. go-yaml counts its lines from zero and leaves line zero out.
 fn error(problem: &str, at: Mark, context: Option<Mark>) -> YamlError {
-    let line = if at.line == 0 { context.map_or(0, |mark| mark.line) } else { at.line };
-    if line == 0 { YamlError::new(format!("yaml: {problem}")) } else { YamlError::new(format!("yaml: line {line}: {problem}")) }
+    let line = if at.line == 0 {
+        context.map_or(0, |mark| mark.line)
+    } else {
+        at.line
+    };
+    if line == 0 {
+        YamlError::new(format!("yaml: {problem}"))
+    } else {
+        YamlError::new(format!("yaml: line {line}: {problem}"))
+    }
 }
 
 fn empty_scalar() -> Event {
-    Event::Scalar { anchor: None, tag: None, text: Zeroizing::default(), plain: true }
+    Event::Scalar {
+        anchor: None,
+        tag: None,
+        text: Zeroizing::default(),
+        plain: true,
+    }
 }
 
 impl<'t> Parser<'t> {
@@ -243,7 +262,12 @@ impl<'t> Parser<'t> {
                 // The tag `!` alone means: as if it were plain.
                 let lone = tag.as_deref() == Some("!");
                 let plain = (plain && tag.is_none()) || lone;
-                return Ok(Event::Scalar { anchor, tag: tag.filter(|_| !lone), text, plain });
+                return Ok(Event::Scalar {
+                    anchor,
+                    tag: tag.filter(|_| !lone),
+                    text,
+                    plain,
+                });
             }
             Kind::FlowSequenceStart => State::FlowSequenceEntry { first: true },
             Kind::FlowMappingStart => State::FlowMappingKey { first: true },
@@ -252,7 +276,12 @@ impl<'t> Parser<'t> {
             _ if anchor.is_some() || tag.is_some() => {
                 self.pop_state();
                 let plain = tag.is_none();
-                return Ok(Event::Scalar { anchor, tag, text: Zeroizing::default(), plain });
+                return Ok(Event::Scalar {
+                    anchor,
+                    tag,
+                    text: Zeroizing::default(),
+                    plain,
+                });
             }
             _ => {
                 let at = self.peek()?.start;
@@ -371,7 +400,10 @@ impl<'t> Parser<'t> {
             }
             if self.accept(&Kind::Key)? {
                 self.state = State::FlowPairKey;
-                return Ok(Event::MappingStart { anchor: None, tag: None });
+                return Ok(Event::MappingStart {
+                    anchor: None,
+                    tag: None,
+                });
             }
             if !self.next_is(&[Kind::FlowSequenceEnd])? {
                 return self.node_then(State::FlowSequenceEntry { first: false }, false, false);

@@ -64,9 +64,11 @@ pub enum Target {
 pub fn to_json(yaml: &Yaml, target: Target) -> Result<Json, YamlError> {
     match yaml {
         Yaml::Map(entries) => map_to_json(entries, target),
-        Yaml::List(items) => {
-            items.iter().map(|item| to_json(item, Target::Any)).collect::<Result<_, _>>().map(Json::List)
-        }
+        Yaml::List(items) => items
+            .iter()
+            .map(|item| to_json(item, Target::Any))
+            .collect::<Result<_, _>>()
+            .map(Json::List),
         Yaml::Null => Ok(Json::Null),
         Yaml::Text(text) => Ok(Json::Text(Zeroizing::new(lossy(text)))),
         scalar if target == Target::Text => Ok(Json::Text(Zeroizing::new(scalar_text(scalar).into_bytes()))),
@@ -76,14 +78,19 @@ pub fn to_json(yaml: &Yaml, target: Target) -> Result<Json, YamlError> {
         #[expect(clippy::cast_precision_loss, reason = "JSON numbers are 64-bit floats in Go too")]
         Yaml::Uint(number) => Ok(Json::Number(*number as f64)),
         Yaml::Float(number) if number.is_finite() => Ok(Json::Number(*number)),
-        Yaml::Float(number) => {
-            Err(YamlError::new(format!("json: unsupported value: {}", format_float64(*number))))
-        }
+        Yaml::Float(number) => Err(YamlError::new(format!(
+            "json: unsupported value: {}",
+            format_float64(*number)
+        ))),
     }
 }
 
 fn map_to_json(entries: &[(Yaml, Yaml)], target: Target) -> Result<Json, YamlError> {
-    let element = if target == Target::TextMap { Target::Text } else { Target::Any };
+    let element = if target == Target::TextMap {
+        Target::Text
+    } else {
+        Target::Any
+    };
     let mut map = BTreeMap::new();
     for (key, value) in entries {
         map.insert(key_text(key, value)?, to_json(value, element)?);
@@ -109,7 +116,10 @@ fn key_text(key: &Yaml, value: &Yaml) -> Result<Vec<u8>, YamlError> {
 
 fn unsupported_key(kind: &str, key: &Yaml, value: &Yaml) -> YamlError {
     let masked = format!("unsupported map key of type: {kind}");
-    YamlError::with_data(format!("{masked}, key: {}, value: {}", go_syntax(key), go_syntax(value)), masked.clone())
+    YamlError::with_data(
+        format!("{masked}, key: {}, value: {}", go_syntax(key), go_syntax(value)),
+        masked.clone(),
+    )
 }
 
 /// A value as Go's `%#v` prints it; only for messages that are shown to nobody who may not see the value.
@@ -130,8 +140,10 @@ pub(super) fn go_syntax(value: &Yaml) -> String {
             format!("[]interface {{}}{{{}}}", items.join(", "))
         }
         Yaml::Map(entries) => {
-            let mut entries: Vec<String> =
-                entries.iter().map(|(key, value)| format!("{}:{}", inner(key), inner(value))).collect();
+            let mut entries: Vec<String> = entries
+                .iter()
+                .map(|(key, value)| format!("{}:{}", inner(key), inner(value)))
+                .collect();
             entries.sort();
             format!("map[interface {{}}]interface {{}}{{{}}}", entries.join(", "))
         }

@@ -72,12 +72,18 @@ pub struct YamlError {
 impl YamlError {
     /// A message that repeats nothing of the document.
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), masked: None }
+        Self {
+            text: text.into(),
+            masked: None,
+        }
     }
 
     /// A message that repeats a piece of the document, and the same without that piece.
     pub(crate) fn with_data(text: impl Into<String>, masked: impl Into<String>) -> Self {
-        Self { text: text.into(), masked: Some(masked.into()) }
+        Self {
+            text: text.into(),
+            masked: Some(masked.into()),
+        }
     }
 
     /// The message with a text in front of it.

@@ -8,7 +8,11 @@ pub(super) fn parse_int(text: &str) -> Option<i64> {
         _ => (false, text),
     };
     let magnitude = parse_magnitude(digits)?;
-    if negative { 0i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() }
+    if negative {
+        0i64.checked_sub_unsigned(magnitude)
+    } else {
+        i64::try_from(magnitude).ok()
+    }
 }
 
 /// Go's `ParseUint` with base 0: no sign allowed.
@@ -43,7 +47,9 @@ pub(super) fn parse_float(text: &str) -> Option<f64> {
         return None;
     }
     let text = text.replace('_', "");
-    let decimal = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
+    let decimal = text
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
     if !decimal {
         return None;
     }
@@ -52,14 +58,24 @@ pub(super) fn parse_float(text: &str) -> Option<f64> {
 
 /// Shortest text of a 64-bit float in `%g` form: exponent below -4 or at least 6.
 pub fn format_float64(number: f64) -> String {
-    general(number.is_nan(), number.is_infinite(), number.is_sign_negative(), &format!("{:e}", number.abs()))
+    general(
+        number.is_nan(),
+        number.is_infinite(),
+        number.is_sign_negative(),
+        &format!("{:e}", number.abs()),
+    )
 }
 
 /// As [`format_float64`] after rounding to 32 bits.
 pub fn format_float32(number: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "rounding to 32 bits is the purpose")]
     let number = number as f32;
-    general(number.is_nan(), number.is_infinite(), number.is_sign_negative(), &format!("{:e}", number.abs()))
+    general(
+        number.is_nan(),
+        number.is_infinite(),
+        number.is_sign_negative(),
+        &format!("{:e}", number.abs()),
+    )
 }
 
 /// Lays out `d.ddde±x` the way Go's `%g` with shortest precision does.
@@ -75,7 +91,12 @@ fn general(nan: bool, infinite: bool, negative: bool, scientific: &str) -> Strin
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if !(-4..6).contains(&exponent) {
-        return format!("{sign}{}e{}{:02}", with_point(&digits, 1), if exponent < 0 { '-' } else { '+' }, exponent.abs());
+        return format!(
+            "{sign}{}e{}{:02}",
+            with_point(&digits, 1),
+            if exponent < 0 { '-' } else { '+' },
+            exponent.abs()
+        );
     }
     if exponent < 0 {
         let zeros = "0".repeat(usize::try_from(-exponent - 1).unwrap_or(0));

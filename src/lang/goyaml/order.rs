@@ -60,8 +60,8 @@ fn compare_from(a: &[char], b: &[char], at: usize) -> Ordering {
         (false, false) => {}
     }
     // A zero inside a longer number is a digit, not a leading zero.
-    let inside = (a[at] == '0' || b[at] == '0')
-        && a[..at].iter().rev().take_while(|c| c.is_numeric()).any(|&c| c != '0');
+    let inside =
+        (a[at] == '0' || b[at] == '0') && a[..at].iter().rev().take_while(|c| c.is_numeric()).any(|&c| c != '0');
     let (a_value, a_end) = digit_run(a, at, inside);
     let (b_value, b_end) = digit_run(b, at, inside);
     a_value.cmp(&b_value).then(a_end.cmp(&b_end)).then(a[at].cmp(&b[at]))

@@ -35,10 +35,17 @@ impl Resolved {
 /// # Errors
 /// When the text does not fit the tag.
 pub(super) fn resolve(tag: &str, text: &str) -> Result<Yaml, YamlError> {
-    if !matches!(tag, "" | STR_TAG | BOOL_TAG | INT_TAG | FLOAT_TAG | NULL_TAG | TIMESTAMP_TAG) {
+    if !matches!(
+        tag,
+        "" | STR_TAG | BOOL_TAG | INT_TAG | FLOAT_TAG | NULL_TAG | TIMESTAMP_TAG
+    ) {
         return Ok(verbatim(text));
     }
-    let found = if tag == STR_TAG { as_text(text) } else { guess(tag, text) };
+    let found = if tag == STR_TAG {
+        as_text(text)
+    } else {
+        guess(tag, text)
+    };
     if tag.is_empty() || tag == STR_TAG || tag == found.tag {
         return Ok(found.value);
     }
@@ -70,7 +77,9 @@ fn guess(tag: &str, text: &str) -> Resolved {
     if let Some(found) = word(text) {
         return found;
     }
-    let Some(&first) = text.as_bytes().first() else { return as_text(text) };
+    let Some(&first) = text.as_bytes().first() else {
+        return as_text(text);
+    };
     match first {
         b'.' => match parse_float(text) {
             Some(number) => Resolved::new(FLOAT_TAG, Yaml::Float(number)),
@@ -122,10 +131,11 @@ fn number(plain: &str) -> Option<Resolved> {
 fn binary_number(plain: &str) -> Option<Resolved> {
     let int = |number| Resolved::new(INT_TAG, Yaml::Int(number));
     if let Some(digits) = plain.strip_prefix("0b") {
-        return i64::from_str_radix(digits, 2)
-            .ok()
-            .map(int)
-            .or_else(|| u64::from_str_radix(digits, 2).ok().map(|number| Resolved::new(INT_TAG, Yaml::Uint(number))));
+        return i64::from_str_radix(digits, 2).ok().map(int).or_else(|| {
+            u64::from_str_radix(digits, 2)
+                .ok()
+                .map(|number| Resolved::new(INT_TAG, Yaml::Uint(number)))
+        });
     }
     let digits = plain.strip_prefix("-0b")?;
     i64::from_str_radix(&format!("-{digits}"), 2).ok().map(int)
@@ -150,7 +160,9 @@ fn is_yaml_float(text: &str) -> bool {
 /// YAML 1.1 numbers in base 60 (`12:30`): never read as such, but quoted on the way out.
 fn is_base60(text: &str) -> bool {
     let rest = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let Some((head, tail)) = rest.split_once(':') else { return false };
+    let Some((head, tail)) = rest.split_once(':') else {
+        return false;
+    };
     let head_fits = head.as_bytes().first().is_some_and(u8::is_ascii_digit)
         && head.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
     let (groups, fraction) = match tail.split_once('.') {
@@ -162,9 +174,7 @@ fn is_base60(text: &str) -> bool {
         [tens, units] => (b'0'..=b'5').contains(tens) && units.is_ascii_digit(),
         _ => false,
     };
-    head_fits
-        && groups.split(':').all(group_fits)
-        && fraction.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_')
+    head_fits && groups.split(':').all(group_fits) && fraction.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_')
 }
 
 /// True for the dates and times that go-yaml recognises: `2001-01-01`, also with a time of day.

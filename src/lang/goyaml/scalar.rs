@@ -31,7 +31,12 @@ fn is_blank_or_break(c: Option<&char>) -> bool {
 /// Judges a scalar.
 pub(super) fn analyze(text: &[char]) -> Analysis {
     let (Some(&first), Some(&last)) = (text.first(), text.last()) else {
-        return Analysis { multiline: false, plain: true, single_quoted: true, block: false };
+        return Analysis {
+            multiline: false,
+            plain: true,
+            single_quoted: true,
+            block: false,
+        };
     };
     let special = text.iter().any(|&c| !is_printable(c));
     let breaks = text.iter().any(|&c| is_break(c));

@@ -57,7 +57,15 @@ impl<'t> Source<'t> {
             _ => (Encoding::Utf8, 0),
         };
         let loaded = PIECE.min(bytes.len());
-        Self { bytes, decoded, loaded, encoding, characters: Vec::new(), position: 0, mark: Mark::default() }
+        Self {
+            bytes,
+            decoded,
+            loaded,
+            encoding,
+            characters: Vec::new(),
+            position: 0,
+            mark: Mark::default(),
+        }
     }
 
     /// Makes sure that so many characters can be looked at.
@@ -119,7 +127,11 @@ impl<'t> Source<'t> {
             _ => return Err(YamlError::new("yaml: invalid leading UTF-8 octet")),
         };
         if rest.len() < length {
-            return if self.at_end() { Err(YamlError::new("yaml: incomplete UTF-8 octet sequence")) } else { Ok(None) };
+            return if self.at_end() {
+                Err(YamlError::new("yaml: incomplete UTF-8 octet sequence"))
+            } else {
+                Ok(None)
+            };
         }
         let mut value = u32::from(first);
         for &byte in &rest[1..length] {
@@ -145,16 +157,28 @@ impl<'t> Source<'t> {
         let rest = &self.bytes[self.decoded..self.loaded];
         let unit = |at: usize| {
             let pair: [u8; 2] = rest.get(at..at + 2)?.try_into().ok()?;
-            Some(u32::from(if big_endian { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }))
+            Some(u32::from(if big_endian {
+                u16::from_be_bytes(pair)
+            } else {
+                u16::from_le_bytes(pair)
+            }))
         };
         let cut = |message: &str| {
-            if self.at_end() { Err(YamlError::new(format!("yaml: {message}"))) } else { Ok(None) }
+            if self.at_end() {
+                Err(YamlError::new(format!("yaml: {message}")))
+            } else {
+                Ok(None)
+            }
         };
-        let Some(high) = unit(0) else { return cut("incomplete UTF-16 character") };
+        let Some(high) = unit(0) else {
+            return cut("incomplete UTF-16 character");
+        };
         match high {
             0xdc00..=0xdfff => Err(YamlError::new("yaml: unexpected low surrogate area")),
             0xd800..=0xdbff => {
-                let Some(low) = unit(2) else { return cut("incomplete UTF-16 surrogate pair") };
+                let Some(low) = unit(2) else {
+                    return cut("incomplete UTF-16 surrogate pair");
+                };
                 if !(0xdc00..=0xdfff).contains(&low) {
                     return Err(YamlError::new("yaml: expected low surrogate area"));
                 }
@@ -197,15 +221,17 @@ impl<'t> Source<'t> {
             _ => return None,
         };
         self.position += length;
-        self.mark = Mark { index: self.mark.index + length, line: self.mark.line + 1, column: 0 };
+        self.mark = Mark {
+            index: self.mark.index + length,
+            line: self.mark.line + 1,
+            column: 0,
+        };
         Some(c)
     }
 
     /// `---` or `...` at the start of a line, followed by a blank, a break or the end.
     pub fn at_document_indicator(&self) -> bool {
-        self.mark.column == 0
-            && (self.starts_with('-') || self.starts_with('.'))
-            && is_blank_break_or_end(self.peek(3))
+        self.mark.column == 0 && (self.starts_with('-') || self.starts_with('.')) && is_blank_break_or_end(self.peek(3))
     }
 
     /// Three times this character, followed by a blank, a break or the end.

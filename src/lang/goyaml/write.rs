@@ -22,8 +22,21 @@ const LONGEST_SIMPLE_KEY: usize = 128;
 /// # Errors
 /// When values nest deeper than [`super::MAX_DEPTH`].
 pub fn emit(value: &Yaml) -> Result<Vec<u8>, YamlError> {
-    let mut writer = Writer { output: String::new(), column: 0, blank: true, indention: true, depth: 0 };
-    writer.node(value, Place { parent: None, in_map: false, key: false })?;
+    let mut writer = Writer {
+        output: String::new(),
+        column: 0,
+        blank: true,
+        indention: true,
+        depth: 0,
+    };
+    writer.node(
+        value,
+        Place {
+            parent: None,
+            in_map: false,
+            key: false,
+        },
+    )?;
     writer.break_line_to(0);
     Ok(writer.output.into_bytes())
 }
@@ -97,7 +110,10 @@ impl Writer {
     fn nested(&mut self, write: impl FnOnce(&mut Self) -> Result<(), YamlError>) -> Result<(), YamlError> {
         self.depth += 1;
         if self.depth > super::MAX_DEPTH {
-            return Err(YamlError::new(format!("yaml: exceeded max depth of {}", super::MAX_DEPTH)));
+            return Err(YamlError::new(format!(
+                "yaml: exceeded max depth of {}",
+                super::MAX_DEPTH
+            )));
         }
         write(self)?;
         self.depth -= 1;
@@ -113,7 +129,14 @@ impl Writer {
         for item in items {
             self.break_line_to(column);
             self.indicator("-", true, true);
-            self.node(item, Place { parent: Some(column), in_map: false, key: false })?;
+            self.node(
+                item,
+                Place {
+                    parent: Some(column),
+                    in_map: false,
+                    key: false,
+                },
+            )?;
         }
         Ok(())
     }
@@ -123,7 +146,11 @@ impl Writer {
         let mut sorted: Vec<&(Yaml, Yaml)> = entries.iter().collect();
         sorted.sort_by(|a, b| compare_keys(&a.0, &b.0));
         for (key, value) in sorted {
-            let inside = Place { parent: Some(column), in_map: true, key: false };
+            let inside = Place {
+                parent: Some(column),
+                in_map: true,
+                key: false,
+            };
             self.break_line_to(column);
             if is_simple_key(key) {
                 self.node(key, Place { key: true, ..inside })?;
@@ -143,7 +170,11 @@ impl Writer {
         let Ok(text) = std::str::from_utf8(bytes) else {
             let encoded = binary(bytes);
             self.indicator("!!binary", true, false);
-            let style = if encoded.contains('\n') { Style::Literal } else { Style::Plain };
+            let style = if encoded.contains('\n') {
+                Style::Literal
+            } else {
+                Style::Plain
+            };
             return self.scalar(&encoded, style, place);
         };
         let style = if text.contains('\n') {
@@ -183,7 +214,9 @@ impl Writer {
     fn single_quoted(&mut self, text: &[char], indent: usize, may_fold: bool) {
         self.indicator("'", true, false);
         let last = text.len().saturating_sub(1);
-        self.folded(text, indent, |at| may_fold && at > 0 && at < last && text.get(at + 1) != Some(&' '));
+        self.folded(text, indent, |at| {
+            may_fold && at > 0 && at < last && text.get(at + 1) != Some(&' ')
+        });
         self.indicator("'", false, false);
         self.blank = false;
     }

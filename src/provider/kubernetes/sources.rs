@@ -120,14 +120,20 @@ impl SourceWatches {
     /// Keeps what the server answered for a name the watch knew nothing about.
     pub fn note(&self, remote: &Remote, name: &str, answer: &Result<Secret, ApiFailure>) {
         let watches = self.shared.watches.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(watched) = watches.get(&remote.identity).cloned() else { return };
+        let Some(watched) = watches.get(&remote.identity).cloned() else {
+            return;
+        };
         drop(watches);
         match answer {
             Ok(secret) => watched.keep(name, secret.clone()),
             Err(failure) if failure.is_not_found() => {}
             Err(_) => return,
         }
-        watched.covered.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+        watched
+            .covered
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name.to_owned());
     }
 
     fn watch_of(&self, remote: &Remote, hooks: &Hooks) -> Arc<Watched> {
@@ -194,7 +200,9 @@ impl Watched {
                 self.set(State::Starting);
             }
             Signal::Listed(raw) => {
-                let Some(name) = self.apply(raw, hooks, namespace, true) else { return };
+                let Some(name) = self.apply(raw, hooks, namespace, true) else {
+                    return;
+                };
                 if let Some(seen) = self.relist.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
                     seen.insert(name);
                 }
@@ -204,8 +212,13 @@ impl Watched {
                 self.apply(raw, hooks, namespace, false);
             }
             Signal::Deleted(raw) => {
-                let Ok(named) = serde_json::from_str::<Named>(raw.get()) else { return };
-                self.known.write().unwrap_or_else(PoisonError::into_inner).remove(&named.metadata.name);
+                let Ok(named) = serde_json::from_str::<Named>(raw.get()) else {
+                    return;
+                };
+                self.known
+                    .write()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .remove(&named.metadata.name);
                 (hooks.changed)(namespace, &named.metadata.name, false);
             }
             Signal::Alive => {
@@ -247,13 +260,18 @@ impl Watched {
             return Some(name);
         }
         let version = named.metadata.resource_version;
-        let old = lock_read(&self.known).get(&name).and_then(|s| s.metadata.resource_version.clone());
+        let old = lock_read(&self.known)
+            .get(&name)
+            .and_then(|s| s.metadata.resource_version.clone());
         if old.as_deref() == Some(version.as_str()) {
             return Some(name);
         }
         let mut secret: Secret = serde_json::from_str(raw.get()).ok()?;
         secret.metadata.managed_fields = None;
-        self.known.write().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), Arc::new(secret));
+        self.known
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name.clone(), Arc::new(secret));
         let first = listed && !self.listed_before.load(Ordering::Relaxed);
         (hooks.changed)(namespace, &name, first);
         Some(name)
@@ -270,8 +288,17 @@ impl Watched {
     }
 
     fn finish_list(&self, hooks: &Hooks, namespace: &str) {
-        let seen = self.relist.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
-        let gone: Vec<String> = lock_read(&self.known).keys().filter(|name| !seen.contains(*name)).cloned().collect();
+        let seen = self
+            .relist
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+            .unwrap_or_default();
+        let gone: Vec<String> = lock_read(&self.known)
+            .keys()
+            .filter(|name| !seen.contains(*name))
+            .cloned()
+            .collect();
         for name in gone {
             self.known.write().unwrap_or_else(PoisonError::into_inner).remove(&name);
             (hooks.changed)(namespace, &name, false);

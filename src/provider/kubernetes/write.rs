@@ -322,14 +322,23 @@ pub async fn identity(provider: &Kubernetes, data: &PushData) -> Result<Option<S
 
 /// What [`push`] would do.
 pub async fn preview(provider: &Kubernetes, source: &PushSource, data: &PushData) -> Result<Preview, ProviderError> {
-    let Some(found) = read_entry(provider, data).await? else { return Ok(Preview::Create) };
+    let Some(found) = read_entry(provider, data).await? else {
+        return Ok(Preview::Create);
+    };
     let wanted = desired(found.clone(), source, data, &Envelope::parse(data)?)?;
-    Ok(if same(&found, &wanted) { Preview::Unchanged } else { Preview::Update })
+    Ok(if same(&found, &wanted) {
+        Preview::Unchanged
+    } else {
+        Preview::Update
+    })
 }
 
 async fn read_entry(provider: &Kubernetes, data: &PushData) -> Result<Option<Secret>, ProviderError> {
     let envelope = Envelope::parse(data)?;
-    match provider.read_secret_in(envelope.namespace(provider)?, &data.match_.remote_ref.remote_key).await {
+    match provider
+        .read_secret_in(envelope.namespace(provider)?, &data.match_.remote_ref.remote_key)
+        .await
+    {
         Ok(found) => Ok(Some(found)),
         Err(failure) if failure.is_not_found() => Ok(None),
         Err(failure) => Err(failure.into()),
@@ -339,7 +348,9 @@ async fn read_entry(provider: &Kubernetes, data: &PushData) -> Result<Option<Sec
 /// Takes back what pushes wrote, by the evidence of `managedFields`: only keys the pushing manager owns alone, and the
 /// Secret itself only if that manager made it and nothing of anybody else is left in it.
 pub async fn delete_written(provider: &Kubernetes, data: &PushData) -> Result<Deletion, ProviderError> {
-    let Some(mut secret) = read_entry(provider, data).await? else { return Ok(Deletion::Done) };
+    let Some(mut secret) = read_entry(provider, data).await? else {
+        return Ok(Deletion::Done);
+    };
     let envelope = Envelope::parse(data)?;
     let namespace = envelope.namespace(provider)?;
     let property = &data.match_.remote_ref.property;
@@ -349,19 +360,26 @@ pub async fn delete_written(provider: &Kubernetes, data: &PushData) -> Result<De
     if !property.is_empty() && !held.contains_key(property) {
         return Ok(Deletion::Done);
     }
-    let (gone, left): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        held.into_iter().partition(|(key, _)| asked(key) && evidence.is_ours(key));
+    let (gone, left): (BTreeMap<_, _>, BTreeMap<_, _>) = held
+        .into_iter()
+        .partition(|(key, _)| asked(key) && evidence.is_ours(key));
     let foreign = left.keys().any(asked);
     if left.is_empty() && evidence.made {
         delete_exactly(provider, namespace, &secret).await?;
         return Ok(Deletion::Done);
     }
     if gone.is_empty() {
-        return Ok(Deletion::Left("managedFields show that something else wrote it".to_owned()));
+        return Ok(Deletion::Left(
+            "managedFields show that something else wrote it".to_owned(),
+        ));
     }
     secret.data = Some(left);
     replace(provider, namespace, &secret).await?;
-    Ok(if foreign { Deletion::Left("managedFields show that something else wrote some of its keys".to_owned()) } else { Deletion::Done })
+    Ok(if foreign {
+        Deletion::Left("managedFields show that something else wrote some of its keys".to_owned())
+    } else {
+        Deletion::Done
+    })
 }
 
 /// Who wrote what of a Secret.
@@ -377,12 +395,22 @@ impl Evidence {
     fn of(secret: &Secret) -> Self {
         let mut evidence = Self::default();
         for entry in secret.metadata.managed_fields.iter().flatten() {
-            let Some(fields) = entry.fields_v1.as_ref().map(|f| &f.0) else { continue };
+            let Some(fields) = entry.fields_v1.as_ref().map(|f| &f.0) else {
+                continue;
+            };
             let ours = entry.manager.as_deref() == Some(MANAGER);
             evidence.made |= ours && fields.get("f:type").is_some();
             let keys = fields.get("f:data").and_then(serde_json::Value::as_object);
-            let keys = keys.into_iter().flat_map(|o| o.keys()).filter_map(|k| k.strip_prefix("f:")).map(str::to_owned);
-            if ours { evidence.ours.extend(keys) } else { evidence.others.extend(keys) }
+            let keys = keys
+                .into_iter()
+                .flat_map(|o| o.keys())
+                .filter_map(|k| k.strip_prefix("f:"))
+                .map(str::to_owned);
+            if ours {
+                evidence.ours.extend(keys)
+            } else {
+                evidence.others.extend(keys)
+            }
         }
         evidence
     }
@@ -397,13 +425,29 @@ async fn delete_exactly(provider: &Kubernetes, namespace: &str, secret: &Secret)
     let name = secret.metadata.name.as_deref().unwrap_or_default();
     let segment = names::object_segment(name)?;
     let path = format!("{}/{segment}", Secret::url_path(&(), Some(namespace)));
-    let call = Call { method: "DELETE", verb: "delete", path, resource: "secrets", name };
-    let preconditions =
-        Preconditions { uid: secret.metadata.uid.clone(), resource_version: secret.metadata.resource_version.clone() };
-    let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+    let call = Call {
+        method: "DELETE",
+        verb: "delete",
+        path,
+        resource: "secrets",
+        name,
+    };
+    let preconditions = Preconditions {
+        uid: secret.metadata.uid.clone(),
+        resource_version: secret.metadata.resource_version.clone(),
+    };
+    let params = DeleteParams {
+        preconditions: Some(preconditions),
+        ..DeleteParams::default()
+    };
     let (segment, params) = (segment.as_str(), &params);
     let request = move |client| {
-        async move { Api::<Secret>::namespaced(client, namespace).delete(segment, params).await }.boxed()
+        async move {
+            Api::<Secret>::namespaced(client, namespace)
+                .delete(segment, params)
+                .await
+        }
+        .boxed()
     };
     match provider.call(call, request).await {
         Ok(_) => Ok(()),

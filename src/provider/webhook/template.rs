@@ -49,7 +49,9 @@ fn root(scope: &Scope) -> Value {
 }
 
 fn shown(error: &Error) -> String {
-    let Error { line, node, message, .. } = error;
+    let Error {
+        line, node, message, ..
+    } = error;
     // Go counts columns from 0.
     let column = error.column.saturating_sub(1);
     match error.stage {

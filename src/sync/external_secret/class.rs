@@ -18,14 +18,22 @@ pub fn store_key(reference: &StoreRef, namespace: &str) -> Key {
 /// Every store the spec names: the default first, then `data`, then `dataFrom`.
 pub fn stores(spec: &ExternalSecretSpec) -> Vec<&StoreRef> {
     let default = Some(&spec.secret_store_ref).filter(|r| !r.name.is_empty());
-    let single = spec.data.iter().filter_map(|e| e.source_ref.as_ref()?.store_ref.as_ref());
-    let maps = spec.data_from.iter().filter_map(|e| e.source_ref.as_ref()?.store_ref.as_ref());
+    let single = spec
+        .data
+        .iter()
+        .filter_map(|e| e.source_ref.as_ref()?.store_ref.as_ref());
+    let maps = spec
+        .data_from
+        .iter()
+        .filter_map(|e| e.source_ref.as_ref()?.store_ref.as_ref());
     default.into_iter().chain(single).chain(maps).collect()
 }
 
 /// Every generator the spec names under `dataFrom`.
 pub fn generators(spec: &ExternalSecretSpec) -> impl Iterator<Item = &GeneratorRef> {
-    spec.data_from.iter().filter_map(|e| e.source_ref.as_ref()?.generator_ref.as_ref())
+    spec.data_from
+        .iter()
+        .filter_map(|e| e.source_ref.as_ref()?.generator_ref.as_ref())
 }
 
 /// True where another class is responsible because of a store. A store that does not exist counts as nobody's.
@@ -40,7 +48,9 @@ pub fn is_foreign(cx: &Context, spec: &ExternalSecretSpec, namespace: &str) -> b
         if cluster {
             lookup = "";
         }
-        let Some(store) = store::find(cx, cluster, lookup, &reference.name) else { continue };
+        let Some(store) = store::find(cx, cluster, lookup, &reference.name) else {
+            continue;
+        };
         named += 1;
         if store.spec.as_ref().is_ok_and(|s| !cx.settings.serves(&s.controller)) {
             return true;

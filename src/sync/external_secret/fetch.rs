@@ -88,7 +88,10 @@ pub async fn provider_data(pass: &Pass<'_>, spec: &ExternalSecretSpec) -> Result
         Err(_) => generated.roll_back(&pass.owner()).await,
     };
     match (result, kept) {
-        (Ok(_), Err(message)) => Err(FetchError::Failed { message, retry: Retry::Backoff }),
+        (Ok(_), Err(message)) => Err(FetchError::Failed {
+            message,
+            retry: Retry::Backoff,
+        }),
         (result, _) => result,
     }
 }
@@ -106,7 +109,10 @@ async fn collect(
         let missing = || {
             let text = format!("secret does not exist at provider using spec.dataFrom[{index}]");
             pass.event(Severity::Normal, "MissingProviderSecret", text);
-            pass.warn(format!("dataFrom[{index}] {} does not exist at the provider; left out", named(entry)));
+            pass.warn(format!(
+                "dataFrom[{index}] {} does not exist at the provider; left out",
+                named(entry)
+            ));
         };
         match one_map(pass, spec, entry, index, &mut clients, generated).await {
             // An entry with nothing but a store repeats the event of a missing one before it (recorded).
@@ -114,7 +120,12 @@ async fn collect(
             Ok(None) => {}
             Ok(Some(map)) => {
                 nothing_before = false;
-                if let Some(name) = entry.find.as_ref().and_then(|f| f.name.as_ref()).filter(|_| map.is_empty()) {
+                if let Some(name) = entry
+                    .find
+                    .as_ref()
+                    .and_then(|f| f.name.as_ref())
+                    .filter(|_| map.is_empty())
+                {
                     pass.warn(format!("0 remote names matched {}", name.regexp));
                 }
                 all.extend(map);
@@ -124,7 +135,9 @@ async fn collect(
                 missing();
             }
             Err((part, error)) => {
-                return Err(whole(pass, error, |e| format!("error processing spec.dataFrom[{index}].{part}, err: {e}")));
+                return Err(whole(pass, error, |e| {
+                    format!("error processing spec.dataFrom[{index}].{part}, err: {e}")
+                }));
             }
         }
     }
@@ -137,10 +150,15 @@ async fn collect(
             Err(EntryError::NoSecret(_)) if tolerant => {
                 let text = format!("secret does not exist at provider using spec.dataFrom[{index}] (key={key})");
                 pass.event(Severity::Normal, "MissingProviderSecret", text);
-                pass.warn(format!("{key:?} does not exist at the provider; {} is left out", entry.secret_key));
+                pass.warn(format!(
+                    "{key:?} does not exist at the provider; {} is left out",
+                    entry.secret_key
+                ));
             }
             Err(error) => {
-                return Err(whole(pass, error, |e| format!("error processing spec.data[{index}] (key: {key}), err: {e}")));
+                return Err(whole(pass, error, |e| {
+                    format!("error processing spec.data[{index}] (key: {key}), err: {e}")
+                }));
             }
         }
     }
@@ -149,7 +167,11 @@ async fn collect(
 
 /// What an entry asks for, for people.
 fn named(entry: &DataFrom) -> String {
-    let pattern = entry.find.as_ref().and_then(|f| f.name.as_ref()).map(|n| n.regexp.as_str());
+    let pattern = entry
+        .find
+        .as_ref()
+        .and_then(|f| f.name.as_ref())
+        .map(|n| n.regexp.as_str());
     let key = entry.extract.as_ref().map(|r| r.key.as_str());
     format!("{:?}", pattern.or(key).unwrap_or_default())
 }
@@ -157,9 +179,18 @@ fn named(entry: &DataFrom) -> String {
 fn whole(pass: &Pass<'_>, error: EntryError, wrap: impl Fn(String) -> String) -> FetchError {
     match error {
         EntryError::Parked(store) if pass.cx.memory.park(&store, pass.key) => FetchError::Parked,
-        EntryError::Parked(_) => FetchError::Failed { message: wrap("the store changed".to_owned()), retry: Retry::Backoff },
-        EntryError::NoSecret(text) => FetchError::Failed { message: wrap(text), retry: Retry::Backoff },
-        EntryError::Other(text, retry) => FetchError::Failed { message: wrap(text), retry },
+        EntryError::Parked(_) => FetchError::Failed {
+            message: wrap("the store changed".to_owned()),
+            retry: Retry::Backoff,
+        },
+        EntryError::NoSecret(text) => FetchError::Failed {
+            message: wrap(text),
+            retry: Retry::Backoff,
+        },
+        EntryError::Other(text, retry) => FetchError::Failed {
+            message: wrap(text),
+            retry,
+        },
     }
 }
 
@@ -178,7 +209,9 @@ async fn one_map(
     if let Some(find) = &entry.find {
         let ask = async {
             let client = client(pass, spec, own, clients).await?;
-            let found = bounded(client.find(find)).await.map_err(|e| e.wrap("error getting all secrets"))?;
+            let found = bounded(client.find(find))
+                .await
+                .map_err(|e| e.wrap("error getting all secrets"))?;
             Ok(pipeline::find(found, find, &entry.rewrite, &mut sources::transform).map_err(EntryError::text)?)
         };
         generated.supersede(index);
@@ -188,16 +221,22 @@ async fn one_map(
         let ask = async {
             let client = client(pass, spec, own, clients).await?;
             let found = bounded(client.get_map(reference)).await?;
-            Ok(pipeline::extract(found, reference, &entry.rewrite, &mut sources::transform).map_err(EntryError::text)?)
+            Ok(
+                pipeline::extract(found, reference, &entry.rewrite, &mut sources::transform)
+                    .map_err(EntryError::text)?,
+            )
         };
         generated.supersede(index);
         return ask.await.map(Some).map_err(|e| ("extract", e));
     }
-    let Some(reference) = source.and_then(|s| s.generator_ref.as_ref()) else { return Ok(None) };
+    let Some(reference) = source.and_then(|s| s.generator_ref.as_ref()) else {
+        return Ok(None);
+    };
     let made = generated.generate(&pass.owner(), reference, index).await;
     let part = "sourceRef.generatorRef";
     let made = made.map_err(|e| (part, e))?;
-    let made = pipeline::generated(made, &entry.rewrite, &mut sources::transform).map_err(|e| (part, EntryError::text(e)))?;
+    let made =
+        pipeline::generated(made, &entry.rewrite, &mut sources::transform).map_err(|e| (part, EntryError::text(e)))?;
     Ok(Some(made))
 }
 
@@ -209,7 +248,10 @@ async fn one_value(
 ) -> Result<SecretValue, EntryError> {
     // A source without a store (a generator, under `data`) is read as a store without a name.
     let empty = StoreRef::default();
-    let own = entry.source_ref.as_ref().map(|s| s.store_ref.as_ref().unwrap_or(&empty));
+    let own = entry
+        .source_ref
+        .as_ref()
+        .map(|s| s.store_ref.as_ref().unwrap_or(&empty));
     let client = client(pass, spec, own, clients).await?;
     let value = bounded(client.get(&entry.remote_ref)).await?;
     pipeline::value(value, &entry.secret_key, &entry.remote_ref).map_err(EntryError::text)
@@ -217,7 +259,9 @@ async fn one_value(
 
 async fn bounded<T>(ask: impl Future<Output = Result<T, ProviderError>>) -> Result<T, ProviderError> {
     tokio::time::timeout(ANSWER_TIMEOUT, ask).await.unwrap_or_else(|_| {
-        Err(ProviderError::Transport { message: "the store did not answer in 120 seconds".to_owned() })
+        Err(ProviderError::Transport {
+            message: "the store did not answer in 120 seconds".to_owned(),
+        })
     })
 }
 
@@ -235,5 +279,9 @@ async fn client<'c>(
         let opened = store::open(pass.cx, &store, namespace).await?;
         clients.0.insert(key.clone(), opened);
     }
-    clients.0.get(&key).map(AsRef::as_ref).ok_or_else(|| EntryError::text("the store is not open"))
+    clients
+        .0
+        .get(&key)
+        .map(AsRef::as_ref)
+        .ok_or_else(|| EntryError::text("the store is not open"))
 }

@@ -46,7 +46,10 @@ async fn release(pass: &Pass<'_>) -> Result<(), ClusterError> {
     let left: Vec<&String> = finalizers.iter().filter(|f| *f != FINALIZER).collect();
     let patch = json!({ "metadata": { "finalizers": left, "uid": object.metadata.uid } });
     let writer = &pass.cx.writer;
-    match writer.merge_patch(&EXTERNAL_SECRETS, object.namespace(), object.name(), &patch, "").await {
+    match writer
+        .merge_patch(&EXTERNAL_SECRETS, object.namespace(), object.name(), &patch, "")
+        .await
+    {
         Err(error) if !error.is_not_found() => Err(error),
         _ => Ok(()),
     }
@@ -55,9 +58,15 @@ async fn release(pass: &Pass<'_>) -> Result<(), ClusterError> {
 /// Deletes the target only if this very object (by UID) controls it.
 async fn delete_owned(pass: &Pass<'_>, name: &str) -> Result<(), ClusterError> {
     let namespace = pass.object.namespace();
-    let Some(secret) = super::target::read_live(pass.cx, namespace, name).await? else { return Ok(()) };
+    let Some(secret) = super::target::read_live(pass.cx, namespace, name).await? else {
+        return Ok(());
+    };
     let ours = pass.object.metadata.uid.as_deref().unwrap_or_default();
-    if secret.owners.iter().any(|o| o.controller == Some(true) && o.uid == ours) {
+    if secret
+        .owners
+        .iter()
+        .any(|o| o.controller == Some(true) && o.uid == ours)
+    {
         pass.cx.writer.delete(&SECRETS, namespace, name, &secret.uid).await?;
         pass.cx.secrets.remove(namespace, name);
     }

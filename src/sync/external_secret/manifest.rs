@@ -78,7 +78,12 @@ async fn collection(cx: &Context, manifest: &Manifest) -> Result<Arc<Collection>
     if let Some(found) = known.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
         return Ok(found.clone());
     }
-    let missing = || format!(r#"no matches for kind "{}" in version "{}""#, manifest.kind, manifest.api_version);
+    let missing = || {
+        format!(
+            r#"no matches for kind "{}" in version "{}""#,
+            manifest.kind, manifest.api_version
+        )
+    };
     let base = if manifest.api_version.contains('/') {
         format!("apis/{}", manifest.api_version)
     } else {
@@ -89,10 +94,20 @@ async fn collection(cx: &Context, manifest: &Manifest) -> Result<Arc<Collection>
         Err(error) if error.is_not_found() => return Err(missing()),
         Err(error) => return Err(error.to_string()),
     };
-    let item = list.resources.into_iter().find(|r| r.kind == manifest.kind && !r.name.contains('/'));
+    let item = list
+        .resources
+        .into_iter()
+        .find(|r| r.kind == manifest.kind && !r.name.contains('/'));
     let item = item.ok_or_else(missing)?;
-    let found = Arc::new(Collection { base, plural: item.name, namespaced: item.namespaced });
-    known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, found.clone());
+    let found = Arc::new(Collection {
+        base,
+        plural: item.name,
+        namespaced: item.namespaced,
+    });
+    known
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(key, found.clone());
     Ok(found)
 }
 
@@ -104,16 +119,30 @@ pub async fn sync(pass: &Pass<'_>, spec: &ExternalSecretSpec) -> Outcome {
 }
 
 fn failed(message: &'static str, cause: impl Into<String>) -> Outcome {
-    Outcome::Failed { reason: RESOURCE_ERROR, message, cause: cause.into(), retry: Retry::Backoff }
+    Outcome::Failed {
+        reason: RESOURCE_ERROR,
+        message,
+        cause: cause.into(),
+        retry: Retry::Backoff,
+    }
 }
 
 fn done(reason: &'static str, message: &'static str, change: Change) -> Outcome {
-    Outcome::Done { reason, message, change }
+    Outcome::Done {
+        reason,
+        message,
+        change,
+    }
 }
 
 fn check_allowed(pass: &Pass<'_>, manifest: &Manifest) -> Result<(), Outcome> {
     let refuse = |cause: &str| {
-        Err(Outcome::Failed { reason: ERROR, message: INVALID, cause: cause.to_owned(), retry: Retry::Never })
+        Err(Outcome::Failed {
+            reason: ERROR,
+            message: INVALID,
+            cause: cause.to_owned(),
+            retry: Retry::Never,
+        })
     };
     if !pass.cx.settings.allow_generic_targets {
         return refuse("generic targets are disabled. Enable with --unsafe-allow-generic-targets flag");
@@ -135,20 +164,30 @@ async fn steps(pass: &Pass<'_>, spec: &ExternalSecretSpec) -> Result<Outcome, Ou
     let existing = if *policy == CreationPolicy::None {
         None
     } else {
-        let unreadable = |e: String| failed("could not get target resource", format!("failed to get target resource: {e}"));
+        let unreadable = |e: String| {
+            failed(
+                "could not get target resource",
+                format!("failed to get target resource: {e}"),
+            )
+        };
         let place = collection(pass.cx, &manifest).await.map_err(unreadable)?;
         read(pass, &place, name).await.map_err(|e| unreadable(e.to_string()))?
     };
     let due = pass.due(spec);
     let valid = build::is_valid(policy, existing.as_ref()).map_err(Outcome::ApiError)?;
     if due != Due::Yes && valid {
-        return Ok(Outcome::NotDue { held_back: due == Due::HeldBack });
+        return Ok(Outcome::NotDue {
+            held_back: due == Due::HeldBack,
+        });
     }
     let data = fetch::provider_data(pass, spec).await.map_err(|error| match error {
         FetchError::Parked => Outcome::Parked,
-        FetchError::Failed { message, retry } => {
-            Outcome::Failed { reason: RESOURCE_ERROR, message: FETCH_FAILED, cause: message, retry }
-        }
+        FetchError::Failed { message, retry } => Outcome::Failed {
+            reason: RESOURCE_ERROR,
+            message: FETCH_FAILED,
+            cause: message,
+            retry,
+        },
     })?;
     if data.is_empty()
         && let Some(outcome) = empty(pass, spec, &manifest, name).await
@@ -168,16 +207,30 @@ async fn read(pass: &Pass<'_>, place: &Collection, name: &str) -> Result<Option<
 async fn empty(pass: &Pass<'_>, spec: &ExternalSecretSpec, manifest: &Manifest, name: &str) -> Option<Outcome> {
     match decide::empty(spec) {
         Empty::Continue => None,
-        Empty::Retain => {
-            Some(done("ResourceSynced", "secret retained due to DeletionPolicy=Retain", Change::NotWritten))
-        }
+        Empty::Retain => Some(done(
+            "ResourceSynced",
+            "secret retained due to DeletionPolicy=Retain",
+            Change::NotWritten,
+        )),
         Empty::NotOwner => {
-            let cause = format!("unable to delete resource: creationPolicy={} is not Owner", spec.target.creation_policy);
+            let cause = format!(
+                "unable to delete resource: creationPolicy={} is not Owner",
+                spec.target.creation_policy
+            );
             let (reason, message) = (RESOURCE_ERROR, "could not delete resource");
-            Some(Outcome::Failed { reason, message, cause, retry: Retry::Never })
+            Some(Outcome::Failed {
+                reason,
+                message,
+                cause,
+                retry: Retry::Never,
+            })
         }
         Empty::Delete => Some(match delete(pass, manifest, name).await {
-            Ok(()) => done("ResourceDeleted", "secret deleted due to DeletionPolicy=Delete", Change::Deleted),
+            Ok(()) => done(
+                "ResourceDeleted",
+                "secret deleted due to DeletionPolicy=Delete",
+                Change::Deleted,
+            ),
             Err(cause) => failed("could not delete resource", cause),
         }),
     }
@@ -187,7 +240,11 @@ async fn empty(pass: &Pass<'_>, spec: &ExternalSecretSpec, manifest: &Manifest, 
 async fn delete(pass: &Pass<'_>, manifest: &Manifest, name: &str) -> Result<(), String> {
     let place = collection(pass.cx, manifest).await?;
     let namespace = pass.object.namespace();
-    pass.cx.writer.delete_at(&place.plural, &place.object(namespace, name), namespace, name).await.map_err(|e| e.to_string())?;
+    pass.cx
+        .writer
+        .delete_at(&place.plural, &place.object(namespace, name), namespace, name)
+        .await
+        .map_err(|e| e.to_string())?;
     pass.event(Severity::Normal, "Deleted", format!("Deleted {} {name}", manifest.kind));
     Ok(())
 }
@@ -197,11 +254,18 @@ async fn delete(pass: &Pass<'_>, manifest: &Manifest, name: &str) -> Result<(), 
 /// # Errors
 /// As the server says.
 pub async fn delete_for_removed(pass: &Pass<'_>, spec: &ExternalSecretSpec) -> Result<(), ClusterError> {
-    let Some(manifest) = spec.target.manifest.as_ref().filter(|_| pass.cx.settings.allow_generic_targets) else {
+    let Some(manifest) = spec
+        .target
+        .manifest
+        .as_ref()
+        .filter(|_| pass.cx.settings.allow_generic_targets)
+    else {
         return Ok(());
     };
     let name = target_name(spec, pass.object.name());
-    delete(pass, manifest, name).await.map_err(|message| ClusterError::Transport { message })
+    delete(pass, manifest, name)
+        .await
+        .map_err(|message| ClusterError::Transport { message })
 }
 
 async fn make(
@@ -229,7 +293,9 @@ async fn write(
         return Ok(done("ResourceSynced", "secret synced", Change::NotWritten));
     }
     let name = target_name(spec, pass.object.name());
-    let place = collection(pass.cx, manifest).await.map_err(|e| failed(WRITE_FAILED, e))?;
+    let place = collection(pass.cx, manifest)
+        .await
+        .map_err(|e| failed(WRITE_FAILED, e))?;
     let (writer, namespace) = (&pass.cx.writer, pass.object.namespace());
     let (sent, verb, change) = match existing {
         None if *policy == CreationPolicy::Merge => {
@@ -238,19 +304,28 @@ async fn write(
         }
         None => {
             let body = object.to_string().into_bytes();
-            let sent = writer.create_at(&place.plural, &place.path(namespace), namespace, name, body).await;
+            let sent = writer
+                .create_at(&place.plural, &place.path(namespace), namespace, name, body)
+                .await;
             (sent.map_err(|e| ("create", e)), "Created", Change::Created)
         }
         Some(found) => {
             let body = build::for_update(object, &found).to_string().into_bytes();
-            let sent = writer.replace_at(&place.plural, &place.object(namespace, name), namespace, name, body).await;
+            let sent = writer
+                .replace_at(&place.plural, &place.object(namespace, name), namespace, name, body)
+                .await;
             (sent.map_err(|e| ("update", e)), "Updated", Change::Updated)
         }
     };
     match sent {
         Ok(_) => {}
         Err(("update", error)) if error.is_conflict() => return Err(Outcome::Conflict),
-        Err((what, error)) => return Err(failed(WRITE_FAILED, format!("failed to {what} target resource: {error}"))),
+        Err((what, error)) => {
+            return Err(failed(
+                WRITE_FAILED,
+                format!("failed to {what} target resource: {error}"),
+            ));
+        }
     }
     pass.event(Severity::Normal, verb, format!("{verb} {} {name}", manifest.kind));
     watch(pass.cx, manifest, &place);
@@ -260,7 +335,11 @@ async fn write(
 /// Starts the watch of a kind's managed objects, once a cluster.
 fn watch(cx: &Context, manifest: &Manifest, place: &Arc<Collection>) {
     let path = place.path(cx.namespace.as_deref().unwrap_or_default());
-    let mut watched = cx.generic_targets.watched.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut watched = cx
+        .generic_targets
+        .watched
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     if watched.insert(path.clone(), ()).is_some() {
         return;
     }
@@ -273,10 +352,15 @@ fn watch(cx: &Context, manifest: &Manifest, place: &Arc<Collection>) {
     cx.spawn(Box::pin(async move {
         let users = move |changed: Option<&NamespaceMeta>| {
             for object in objects.all() {
-                let target = object.spec.ok().filter(|spec| spec.target.manifest.as_ref() == Some(&wanted));
-                let Some(name) = target.map(|spec| target_name(spec, object.name())) else { continue };
-                let concerned = changed
-                    .is_none_or(|c| c.metadata.name == name && c.metadata.namespace == object.namespace());
+                let target = object
+                    .spec
+                    .ok()
+                    .filter(|spec| spec.target.manifest.as_ref() == Some(&wanted));
+                let Some(name) = target.map(|spec| target_name(spec, object.name())) else {
+                    continue;
+                };
+                let concerned =
+                    changed.is_none_or(|c| c.metadata.name == name && c.metadata.namespace == object.namespace());
                 if concerned {
                     queue.add(super::key_of(object.namespace(), object.name()), Priority::Changed);
                 }

@@ -11,11 +11,11 @@ mod pass;
 mod sources;
 mod target;
 
-pub use fetch::EntryError;
-pub use sources::{render_push, transform};
-pub use manifest::GenericTargets;
 pub use class::stores as stores_of;
+pub use fetch::EntryError;
+pub use manifest::GenericTargets;
 pub use outcome::Retry;
+pub use sources::{render_push, transform};
 
 use std::sync::Arc;
 
@@ -108,7 +108,8 @@ impl Kind for ExternalSecretKind {
             }
         }));
         let scope = Scope::all(EXTERNAL_SECRETS.collection(namespace));
-        hub.watches.push(Watch::of(EXTERNAL_SECRETS, scope, &cx.external_secrets));
+        hub.watches
+            .push(Watch::of(EXTERNAL_SECRETS, scope, &cx.external_secrets));
         let mut scope = Scope::all(SECRETS.collection(namespace));
         scope.labels = MANAGED_SELECTOR.to_owned();
         scope.page = 200;

@@ -61,16 +61,30 @@ pub const WRITE_FAILED: &str = "could not update secret";
 impl Outcome {
     /// A failure of a Secret target that is tried again.
     pub fn failed(message: &'static str, cause: impl Into<String>) -> Self {
-        Self::Failed { reason: ERROR, message, cause: cause.into(), retry: Retry::Backoff }
+        Self::Failed {
+            reason: ERROR,
+            message,
+            cause: cause.into(),
+            retry: Retry::Backoff,
+        }
     }
 
     /// A failure of a Secret target that is not tried again.
     pub fn refused(message: &'static str, cause: impl Into<String>) -> Self {
-        Self::Failed { reason: ERROR, message, cause: cause.into(), retry: Retry::Never }
+        Self::Failed {
+            reason: ERROR,
+            message,
+            cause: cause.into(),
+            retry: Retry::Never,
+        }
     }
 
     /// `SecretSynced`.
     pub fn synced(change: crate::sync::event::Change) -> Self {
-        Self::Done { reason: SYNCED, message: "secret synced", change }
+        Self::Done {
+            reason: SYNCED,
+            message: "secret synced",
+            change,
+        }
     }
 }

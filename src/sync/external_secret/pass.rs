@@ -14,8 +14,8 @@ use crate::cluster::error::ClusterError;
 use crate::cluster::rest::EXTERNAL_SECRETS;
 use crate::sync::context::Context;
 use crate::sync::credential_watch;
-use crate::sync::generate::Owner;
 use crate::sync::event::{Change, SyncEvent};
+use crate::sync::generate::Owner;
 use crate::sync::queue::{Key, Next};
 use crate::sync::recorder::{Involved, Record, Severity};
 use crate::sync::{retry, store};
@@ -49,7 +49,13 @@ impl Pass<'_> {
     /// The object as generators see it.
     pub fn owner(&self) -> Owner<'_> {
         let uid = self.object.metadata.uid.as_deref().unwrap_or_default();
-        Owner { cx: self.cx, key: self.key, api_version: "external-secrets.io/v1", uid, always: false }
+        Owner {
+            cx: self.cx,
+            key: self.key,
+            api_version: "external-secrets.io/v1",
+            uid,
+            always: false,
+        }
     }
 
     /// Records a Kubernetes event about the object.
@@ -63,19 +69,33 @@ impl Pass<'_> {
             uid: meta.uid.clone().unwrap_or_default(),
             resource_version: meta.resource_version.clone().unwrap_or_default(),
         };
-        let record = Record { involved, severity, reason, message: message.into(), component: "external-secrets" };
+        let record = Record {
+            involved,
+            severity,
+            reason,
+            message: message.into(),
+            component: "external-secrets",
+        };
         self.cx.recorder.record(record);
     }
 
     /// Tells whoever watches that something is amiss although nothing failed.
     pub fn warn(&self, message: String) {
-        self.cx.tell(SyncEvent::Warning { key: self.key.clone(), message });
+        self.cx.tell(SyncEvent::Warning {
+            key: self.key.clone(),
+            message,
+        });
     }
 
     /// Tells whoever watches of a failure.
     pub fn tell_failed(&self, message: String, retry: Option<Duration>) {
         let took = self.begun.elapsed();
-        self.cx.tell(SyncEvent::Failed { key: self.key.clone(), message, retry, took });
+        self.cx.tell(SyncEvent::Failed {
+            key: self.key.clone(),
+            message,
+            retry,
+            took,
+        });
     }
 
     /// The pause a backoff would make now.
@@ -90,7 +110,10 @@ impl Pass<'_> {
 
     /// What is known about the last success.
     pub fn last<'s>(&self, status: &'s ExternalSecretStatus) -> LastSuccess<'s> {
-        LastSuccess { version: &status.synced_resource_version, at: self.refreshed }
+        LastSuccess {
+            version: &status.synced_resource_version,
+            at: self.refreshed,
+        }
     }
 
     /// Whether provider data is to be read.
@@ -108,7 +131,11 @@ pub async fn reconcile(cx: &Context, key: &Key) -> Next {
         cx.memory.forget(key);
         return Next::Wait;
     };
-    let written = object.status.as_ref().and_then(|s| s.refresh_time.as_ref()).map(|t| t.0);
+    let written = object
+        .status
+        .as_ref()
+        .and_then(|s| s.refresh_time.as_ref())
+        .map(|t| t.0);
     let mut pass = Pass {
         cx,
         key,
@@ -122,7 +149,9 @@ pub async fn reconcile(cx: &Context, key: &Key) -> Next {
     if pass.object.metadata.deletion_timestamp.is_some() {
         return finalize::finalize(&pass).await;
     }
-    let Some(spec) = pass.object.spec.ok().cloned() else { return refuse_unreadable(&pass).await };
+    let Some(spec) = pass.object.spec.ok().cloned() else {
+        return refuse_unreadable(&pass).await;
+    };
     match ensure_finalizer(&mut pass).await {
         Ok(()) => {}
         Err(error) if error.is_not_found() || error.is_conflict() => return Next::Again,
@@ -136,7 +165,9 @@ pub async fn reconcile(cx: &Context, key: &Key) -> Next {
         return Next::Wait;
     }
     if let Some(pause) = cx.pause.is_paused(cx, &key.namespace) {
-        cx.tell(SyncEvent::Note { message: format!("{key}: {pause}") });
+        cx.tell(SyncEvent::Note {
+            message: format!("{key}: {pause}"),
+        });
         return Next::After(Duration::from_secs(30));
     }
     pass.forced = cx.memory.take_forced(key);
@@ -151,7 +182,11 @@ pub async fn reconcile(cx: &Context, key: &Key) -> Next {
 
 fn version_of(object: &ExternalSecret) -> String {
     let meta = &object.metadata;
-    refresh::version(meta.generation.unwrap_or_default(), meta.labels.as_ref(), meta.annotations.as_ref())
+    refresh::version(
+        meta.generation.unwrap_or_default(),
+        meta.labels.as_ref(),
+        meta.annotations.as_ref(),
+    )
 }
 
 /// A spec that cannot be read (`refreshInterval: 1d`) fails this object and no other.
@@ -171,7 +206,11 @@ async fn ensure_finalizer(pass: &mut Pass<'_>) -> Result<(), ClusterError> {
     // The version guards against taking off a finalizer that somebody else adds at the same moment.
     let patch = json!({ "metadata": { "finalizers": finalizers, "resourceVersion": meta.resource_version } });
     let (namespace, name) = (pass.object.namespace(), pass.object.name());
-    let answer = pass.cx.writer.merge_patch(&EXTERNAL_SECRETS, namespace, name, &patch, "").await?;
+    let answer = pass
+        .cx
+        .writer
+        .merge_patch(&EXTERNAL_SECRETS, namespace, name, &patch, "")
+        .await?;
     if let Some(fresh) = answer.and_then(|bytes| take_in(pass.cx, &bytes)) {
         pass.object = fresh;
     }
@@ -195,7 +234,11 @@ async fn finish(
     let took = pass.begun.elapsed();
     match outcome {
         Outcome::NotDue { held_back } => {
-            pass.cx.tell(SyncEvent::Synced { key: pass.key.clone(), change: Change::NotDue, took });
+            pass.cx.tell(SyncEvent::Synced {
+                key: pass.key.clone(),
+                change: Change::NotDue,
+                took,
+            });
             next_look(spec, pass.last(&status), held_back)
         }
         Outcome::Parked => Next::Parked,
@@ -204,16 +247,37 @@ async fn finish(
             pass.tell_failed(message, Some(pass.next_backoff()));
             Next::Backoff
         }
-        Outcome::Failed { reason, message, cause, retry } => {
+        Outcome::Failed {
+            reason,
+            message,
+            cause,
+            retry,
+        } => {
             pass.event(Severity::Warning, "UpdateFailed", cause.clone());
-            condition::set(&mut status.conditions, condition::ready(false, reason, message), pass.start);
+            condition::set(
+                &mut status.conditions,
+                condition::ready(false, reason, message),
+                pass.start,
+            );
             fail(pass, spec, &status, cause, retry).await
         }
-        Outcome::Done { reason, message, change } => {
-            condition::set(&mut status.conditions, condition::ready(true, reason, message), pass.start);
+        Outcome::Done {
+            reason,
+            message,
+            change,
+        } => {
+            condition::set(
+                &mut status.conditions,
+                condition::ready(true, reason, message),
+                pass.start,
+            );
             pass.cx.memory.clear_failing(pass.key);
             let next = succeed(pass, spec, status, change).await;
-            pass.cx.tell(SyncEvent::Synced { key: pass.key.clone(), change, took });
+            pass.cx.tell(SyncEvent::Synced {
+                key: pass.key.clone(),
+                change,
+                took,
+            });
             next
         }
     }
@@ -238,7 +302,9 @@ async fn fail(
             // Not due by itself: without this the next attempt would find nothing to do.
             pass.cx.memory.force(pass.key);
         }
-        let stores = class::stores(spec).into_iter().map(|r| class::store_key(r, &pass.key.namespace));
+        let stores = class::stores(spec)
+            .into_iter()
+            .map(|r| class::store_key(r, &pass.key.namespace));
         pass.cx.memory.set_failing(pass.key, stores);
         for reference in class::stores(spec) {
             let cluster = reference.kind.is_cluster();
@@ -257,7 +323,10 @@ async fn fail(
 fn after_status_error(error: &ClusterError, next: Next) -> Next {
     match error {
         e if e.is_not_found() || e.is_conflict() => next,
-        ClusterError::Api { retry_after: Some(seconds), .. } => Next::BackoffAtLeast(Duration::from_secs(*seconds)),
+        ClusterError::Api {
+            retry_after: Some(seconds),
+            ..
+        } => Next::BackoffAtLeast(Duration::from_secs(*seconds)),
         _ => Next::Backoff,
     }
 }
@@ -267,11 +336,17 @@ async fn succeed(pass: &Pass<'_>, spec: &ExternalSecretSpec, mut status: Externa
     let at = condition::whole_seconds(pass.start);
     status.synced_resource_version.clone_from(&pass.version);
     let silent = matches!(change, Change::Unchanged | Change::NotWritten) && {
-        let same = ExternalSecretStatus { refresh_time: old.refresh_time.clone(), ..status.clone() } == old;
+        let same = ExternalSecretStatus {
+            refresh_time: old.refresh_time.clone(),
+            ..status.clone()
+        } == old;
         same && old.refresh_time.as_ref().is_some_and(|t| is_recent(t, at, spec))
     };
     status.refresh_time = Some(Time(at));
-    let last = LastSuccess { version: &status.synced_resource_version, at: Some(at) };
+    let last = LastSuccess {
+        version: &status.synced_resource_version,
+        at: Some(at),
+    };
     let next = next_look(spec, last, false);
     pass.cx.memory.set_refreshed(pass.key, at);
     if silent {
@@ -302,7 +377,9 @@ async fn write_status(pass: &Pass<'_>, status: &ExternalSecretStatus) -> Result<
     let uid = object.metadata.uid.as_deref().unwrap_or_default();
     let value = serde_json::to_value(status).unwrap_or_default();
     let writer = &pass.cx.writer;
-    let answer = writer.patch_status(&EXTERNAL_SECRETS, object.namespace(), object.name(), uid, &value).await;
+    let answer = writer
+        .patch_status(&EXTERNAL_SECRETS, object.namespace(), object.name(), uid, &value)
+        .await;
     match answer {
         Ok(Some(bytes)) => {
             take_in(pass.cx, &bytes);

@@ -13,15 +13,15 @@ use crate::api::external_secret::{
 };
 use crate::cluster::error::ClusterError;
 use crate::cluster::rest::CONFIG_MAPS;
-use crate::secret::{SecretData, SecretValue};
-use crate::sync::context::Context;
 use crate::provider::PushSource;
 use crate::secret::rewrite::TemplateFault;
+use crate::secret::{SecretData, SecretValue};
+use crate::sync::context::Context;
 use crate::target::TargetSecret;
 use crate::target::build::{self, existing_view, keeps_data, managed_keys};
 use crate::template::{
-    self, Blueprint, Decoding, Delimiters, ExistingSecret, ManagedKeys, ManifestInput, Origin, RandomSource, RenderInput, Rendered,
-    Scope, SourceItem, SourceRef, Sources, Surroundings, TemplateError,
+    self, Blueprint, Decoding, Delimiters, ExistingSecret, ManagedKeys, ManifestInput, Origin, RandomSource,
+    RenderInput, Rendered, Scope, SourceItem, SourceRef, Sources, Surroundings, TemplateError,
 };
 
 /// The system's randomness, for templates that make passwords and keys.
@@ -35,7 +35,10 @@ impl RandomSource for SystemRandom {
 
 fn now() -> (i64, u32) {
     let now = Timestamp::now();
-    (now.as_second(), u32::try_from(now.subsec_nanosecond()).unwrap_or_default())
+    (
+        now.as_second(),
+        u32::try_from(now.subsec_nanosecond()).unwrap_or_default(),
+    )
 }
 
 /// What the Secret should hold.
@@ -51,8 +54,10 @@ pub async fn render(
     let blueprint = spec.target.template.as_ref().map(blueprint);
     let sources = read_sources(pass.cx, pass.object.namespace(), spec.target.template.as_ref()).await?;
     let meta = &pass.object.metadata;
-    let (labels, annotations) =
-        (meta.labels.clone().unwrap_or_default(), meta.annotations.clone().unwrap_or_default());
+    let (labels, annotations) = (
+        meta.labels.clone().unwrap_or_default(),
+        meta.annotations.clone().unwrap_or_default(),
+    );
     let existing_secret = existing.map(|secret| existing_view(spec, secret));
     let managed = existing.map_or_else(ManagedKeys::default, |secret| managed_keys(secret, pass.object.name()));
     let input = RenderInput {
@@ -66,7 +71,10 @@ pub async fn render(
         keep_existing_data: keeps_data(spec),
         delimiters: &Delimiters::default(),
     };
-    let surroundings = Surroundings { now: now(), random: &mut SystemRandom };
+    let surroundings = Surroundings {
+        now: now(),
+        random: &mut SystemRandom,
+    };
     template::render(&input, surroundings).map_err(|error| shown(&error))
 }
 
@@ -85,8 +93,10 @@ pub async fn render_manifest(
     let blueprint = spec.target.template.as_ref().map(blueprint);
     let sources = read_sources(pass.cx, pass.object.namespace(), spec.target.template.as_ref()).await?;
     let meta = &pass.object.metadata;
-    let (labels, annotations) =
-        (meta.labels.clone().unwrap_or_default(), meta.annotations.clone().unwrap_or_default());
+    let (labels, annotations) = (
+        meta.labels.clone().unwrap_or_default(),
+        meta.annotations.clone().unwrap_or_default(),
+    );
     let input = ManifestInput {
         api_version: &manifest.api_version,
         kind: &manifest.kind,
@@ -100,7 +110,10 @@ pub async fn render_manifest(
         sources: &sources,
         delimiters: &Delimiters::default(),
     };
-    let surroundings = Surroundings { now: now(), random: &mut SystemRandom };
+    let surroundings = Surroundings {
+        now: now(),
+        random: &mut SystemRandom,
+    };
     template::render_manifest(&input, surroundings).map_err(|error| shown(&error))
 }
 
@@ -138,14 +151,21 @@ pub async fn render_push(
         keep_existing_data: true,
         delimiters: &Delimiters::default(),
     };
-    let surroundings = Surroundings { now: now(), random: &mut SystemRandom };
+    let surroundings = Surroundings {
+        now: now(),
+        random: &mut SystemRandom,
+    };
     let rendered = template::render(&input, surroundings).map_err(|error| shown(&error))?;
     Ok(PushSource {
         name: source.name.clone(),
         secret_type: Some(template.type_.clone()),
         labels: rendered.labels,
         annotations: rendered.annotations,
-        data: rendered.data.into_iter().map(|(key, value)| (key, SecretValue::new(value.to_vec()))).collect(),
+        data: rendered
+            .data
+            .into_iter()
+            .map(|(key, value)| (key, SecretValue::new(value.to_vec())))
+            .collect(),
     })
 }
 
@@ -171,7 +191,10 @@ fn shown(error: &TemplateError) -> String {
 /// The template's fault.
 pub fn transform(text: &str, key: &str) -> Result<String, TemplateFault> {
     let one = BTreeMap::from([(key.to_owned(), Zeroizing::new(Vec::new()))]);
-    let surroundings = Surroundings { now: now(), random: &mut SystemRandom };
+    let surroundings = Surroundings {
+        now: now(),
+        random: &mut SystemRandom,
+    };
     let renamed = template::transform_keys(text, &one, surroundings).map_err(|error| fault(&error, key))?;
     Ok(renamed.into_keys().next().unwrap_or_default())
 }
@@ -182,7 +205,10 @@ fn fault(error: &TemplateError, key: &str) -> TemplateFault {
     if let Some(rest) = text.strip_prefix("transform failed with failed to parse template: ") {
         return TemplateFault::Parse(rest.to_owned());
     }
-    let prefix = format!("transform failed with failed to execute template for key {}: ", crate::lang::unicode::quote(key.as_bytes()));
+    let prefix = format!(
+        "transform failed with failed to execute template for key {}: ",
+        crate::lang::unicode::quote(key.as_bytes())
+    );
     TemplateFault::Execute(text.strip_prefix(&prefix).unwrap_or(text).to_owned())
 }
 
@@ -216,11 +242,22 @@ fn entry(from: &TemplateFrom) -> template::TemplateFrom {
 
 fn source(reference: &TemplateRef) -> SourceRef {
     let scope = |s: &TemplateScope| {
-        if *s == TemplateScope::KeysAndValues { Scope::KeysAndValues } else { Scope::Values }
+        if *s == TemplateScope::KeysAndValues {
+            Scope::KeysAndValues
+        } else {
+            Scope::Values
+        }
     };
     SourceRef {
         name: reference.name.clone(),
-        items: reference.items.iter().map(|i| SourceItem { key: i.key.clone(), scope: scope(&i.template_as) }).collect(),
+        items: reference
+            .items
+            .iter()
+            .map(|i| SourceItem {
+                key: i.key.clone(),
+                scope: scope(&i.template_as),
+            })
+            .collect(),
     }
 }
 
@@ -240,7 +277,9 @@ async fn read_sources(cx: &Context, namespace: &str, template: Option<&Template>
             let read: Result<Option<ConfigMapData>, ClusterError> =
                 cx.rest.get_opt(&CONFIG_MAPS.object(namespace, &reference.name)).await;
             if let Some(found) = read.map_err(unreadable)? {
-                sources.config_maps.insert(reference.name.clone(), found.data.unwrap_or_default());
+                sources
+                    .config_maps
+                    .insert(reference.name.clone(), found.data.unwrap_or_default());
             }
         }
         if let Some(reference) = &from.secret
@@ -248,7 +287,9 @@ async fn read_sources(cx: &Context, namespace: &str, template: Option<&Template>
         {
             let read = super::target::read_live(cx, namespace, &reference.name).await;
             if let Some(found) = read.map_err(unreadable)? {
-                sources.secrets.insert(reference.name.clone(), build::secret_map(&found.data));
+                sources
+                    .secrets
+                    .insert(reference.name.clone(), build::secret_map(&found.data));
             }
         }
     }

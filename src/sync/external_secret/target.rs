@@ -55,13 +55,17 @@ async fn steps(
     let due = pass.due(spec);
     if due != Due::Yes {
         if only_unlabelled(pass, spec).await? {
-            return Ok(Outcome::NotDue { held_back: due == Due::HeldBack });
+            return Ok(Outcome::NotDue {
+                held_back: due == Due::HeldBack,
+            });
         }
         if matches!(look, Look::Unknown) && *policy != CreationPolicy::Orphan {
             look = ask(pass, spec).await?;
         }
         if decide::is_valid(policy, look.secret()) {
-            return Ok(Outcome::NotDue { held_back: due == Due::HeldBack });
+            return Ok(Outcome::NotDue {
+                held_back: due == Due::HeldBack,
+            });
         }
     }
     let data = match fetch::provider_data(pass, spec).await {
@@ -82,15 +86,22 @@ async fn steps(
 fn fetch_outcome(error: FetchError) -> Outcome {
     match error {
         FetchError::Parked => Outcome::Parked,
-        FetchError::Failed { message, retry } => {
-            Outcome::Failed { reason: super::outcome::ERROR, message: FETCH_FAILED, cause: message, retry }
-        }
+        FetchError::Failed { message, retry } => Outcome::Failed {
+            reason: super::outcome::ERROR,
+            message: FETCH_FAILED,
+            cause: message,
+            retry,
+        },
     }
 }
 
 fn known(pass: &Pass<'_>, spec: &ExternalSecretSpec) -> Look {
     let object = &pass.object;
-    match pass.cx.secrets.get(object.namespace(), target_name(spec, object.name())) {
+    match pass
+        .cx
+        .secrets
+        .get(object.namespace(), target_name(spec, object.name()))
+    {
         Some(entry) => Look::Found(entry),
         None => Look::Unknown,
     }
@@ -100,7 +111,9 @@ fn known(pass: &Pass<'_>, spec: &ExternalSecretSpec) -> Look {
 /// the next one, whatever brings it, adopts the Secret again.
 async fn only_unlabelled(pass: &Pass<'_>, spec: &ExternalSecretSpec) -> Result<bool, Outcome> {
     let (namespace, name) = (pass.object.namespace(), target_name(spec, pass.object.name()));
-    let Some(uid) = pass.cx.memory.take_vanished(namespace, name) else { return Ok(false) };
+    let Some(uid) = pass.cx.memory.take_vanished(namespace, name) else {
+        return Ok(false);
+    };
     let found: Option<NamespaceMeta> = pass
         .cx
         .rest
@@ -116,14 +129,23 @@ async fn only_unlabelled(pass: &Pass<'_>, spec: &ExternalSecretSpec) -> Result<b
 /// Reads the target live; one without the label is labelled at once, whatever the policy, before anybody asks who owns it.
 async fn ask(pass: &Pass<'_>, spec: &ExternalSecretSpec) -> Result<Look, Outcome> {
     let (namespace, name) = (pass.object.namespace(), target_name(spec, pass.object.name()));
-    let found = read_live(pass.cx, namespace, name).await.map_err(|e| Outcome::ApiError(e.to_string()))?;
+    let found = read_live(pass.cx, namespace, name)
+        .await
+        .map_err(|e| Outcome::ApiError(e.to_string()))?;
     let Some(secret) = found else { return Ok(Look::Missing) };
     if secret.is_labelled() {
         return Ok(Look::Found(pass.cx.secrets.put(SecretEntry(secret))));
     }
     let manager = names::field_manager(pass.object.name());
-    match pass.cx.writer.label_secret(namespace, name, names::MANAGED_LABEL, &manager).await {
-        Ok(Some(bytes)) => take_in(pass.cx, &bytes).map(Look::Found).map_err(|e| Outcome::ApiError(e.to_string())),
+    match pass
+        .cx
+        .writer
+        .label_secret(namespace, name, names::MANAGED_LABEL, &manager)
+        .await
+    {
+        Ok(Some(bytes)) => take_in(pass.cx, &bytes)
+            .map(Look::Found)
+            .map_err(|e| Outcome::ApiError(e.to_string())),
         Ok(None) => Ok(Look::Found(Arc::new(SecretEntry(secret)))),
         Err(error) if error.is_not_found() => Ok(Look::Missing),
         Err(error) => Err(Outcome::ApiError(error.to_string())),
@@ -143,8 +165,14 @@ async fn adopt(pass: &Pass<'_>, spec: &ExternalSecretSpec, look: &mut Look) -> R
 /// # Errors
 /// As the server says.
 pub async fn read_live(cx: &Context, namespace: &str, name: &str) -> Result<Option<TargetSecret>, ClusterError> {
-    match cx.rest.call(http::Method::GET, &SECRETS.object(namespace, name), None, Vec::new()).await {
-        Ok(bytes) => TargetSecret::from_json(&bytes).map(Some).map_err(|message| ClusterError::Decode { message }),
+    match cx
+        .rest
+        .call(http::Method::GET, &SECRETS.object(namespace, name), None, Vec::new())
+        .await
+    {
+        Ok(bytes) => TargetSecret::from_json(&bytes)
+            .map(Some)
+            .map_err(|message| ClusterError::Decode { message }),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
     }
@@ -163,7 +191,11 @@ async fn empty(pass: &Pass<'_>, spec: &ExternalSecretSpec, look: &mut Look) -> R
         Empty::Retain => {
             adopt(pass, spec, look).await?;
             let message = "secret retained due to DeletionPolicy=Retain";
-            Ok(Some(Outcome::Done { reason: super::outcome::SYNCED, message, change: Change::NotWritten }))
+            Ok(Some(Outcome::Done {
+                reason: super::outcome::SYNCED,
+                message,
+                change: Change::NotWritten,
+            }))
         }
         Empty::NotOwner => {
             adopt(pass, spec, look).await?;
@@ -182,7 +214,11 @@ async fn empty(pass: &Pass<'_>, spec: &ExternalSecretSpec, look: &mut Look) -> R
             if existed {
                 pass.event(Severity::Normal, "Deleted", reason);
             }
-            Ok(Some(Outcome::Done { reason: "SecretDeleted", message: reason, change }))
+            Ok(Some(Outcome::Done {
+                reason: "SecretDeleted",
+                message: reason,
+                change,
+            }))
         }
     }
 }
@@ -205,7 +241,11 @@ async fn write(
             adopt(pass, spec, &mut look).await?;
             if look.secret().is_none() {
                 let message = "secret will not be created due to CreationPolicy=Merge";
-                return Ok(Outcome::Done { reason: "SecretMissing", message, change: Change::NotWritten });
+                return Ok(Outcome::Done {
+                    reason: "SecretMissing",
+                    message,
+                    change: Change::NotWritten,
+                });
             }
         }
         CreationPolicy::Owner | CreationPolicy::Orphan | CreationPolicy::CreateOrMerge | CreationPolicy::Other(_) => {}
@@ -226,10 +266,17 @@ async fn create(
     status: &mut ExternalSecretStatus,
     data: SecretData,
 ) -> Result<Change, Outcome> {
-    let desired = make(pass, spec, None, &data).await.map_err(|e| Outcome::failed(WRITE_FAILED, e.text))?;
+    let desired = make(pass, spec, None, &data)
+        .await
+        .map_err(|e| Outcome::failed(WRITE_FAILED, e.text))?;
     let (namespace, name) = (pass.object.namespace(), desired.name.as_str());
     let manager = names::field_manager(pass.object.name());
-    match pass.cx.writer.create(&SECRETS, namespace, name, desired.to_json(), &manager).await {
+    match pass
+        .cx
+        .writer
+        .create(&SECRETS, namespace, name, desired.to_json(), &manager)
+        .await
+    {
         Ok(answer) => {
             if let Some(bytes) = answer
                 && let Err(error) = take_in(pass.cx, &bytes)
@@ -251,7 +298,9 @@ async fn create(
 /// The server hides a value it refuses, and may quote a piece of it right after; that piece is hidden too.
 fn withheld(text: &str) -> String {
     const MARK: &str = "<secret contents redacted>\"";
-    let Some((before, after)) = text.split_once(MARK) else { return text.to_owned() };
+    let Some((before, after)) = text.split_once(MARK) else {
+        return text.to_owned();
+    };
     let mut out = format!("{before}{MARK}");
     let mut quote = None;
     for c in after.chars() {
@@ -274,7 +323,10 @@ fn withheld(text: &str) -> String {
 fn write_failed(error: &ClusterError, cause: String) -> Outcome {
     match error {
         e if e.is_conflict() => Outcome::Conflict,
-        ClusterError::Api { retry_after: Some(seconds), .. } => Outcome::Failed {
+        ClusterError::Api {
+            retry_after: Some(seconds),
+            ..
+        } => Outcome::Failed {
             reason: super::outcome::ERROR,
             message: WRITE_FAILED,
             cause,
@@ -292,7 +344,9 @@ async fn update(
     data: SecretData,
 ) -> Result<Change, Outcome> {
     existing.name.clone_into(&mut status.binding.name);
-    let desired = make(pass, spec, Some(existing), &data).await.map_err(|e| mutate_failed(&existing.name, e))?;
+    let desired = make(pass, spec, Some(existing), &data)
+        .await
+        .map_err(|e| mutate_failed(&existing.name, e))?;
     match decide::update(existing, desired) {
         Update::Keep => Ok(Change::Unchanged),
         Update::Replace(secret) => {
@@ -317,7 +371,12 @@ async fn update(
 async fn replace(pass: &Pass<'_>, secret: &TargetSecret) -> Result<(), Outcome> {
     let manager = names::field_manager(pass.object.name());
     let (namespace, name) = (secret.namespace.as_str(), secret.name.as_str());
-    match pass.cx.writer.replace(&SECRETS, namespace, name, secret.to_json(), &manager).await {
+    match pass
+        .cx
+        .writer
+        .replace(&SECRETS, namespace, name, secret.to_json(), &manager)
+        .await
+    {
         Ok(Some(bytes)) => {
             if let Err(error) = take_in(pass.cx, &bytes) {
                 tracing::debug!(%error, "the written Secret could not be read back");
@@ -330,7 +389,10 @@ async fn replace(pass: &Pass<'_>, secret: &TargetSecret) -> Result<(), Outcome> 
                 pass.cx.secrets.remove(namespace, name);
                 return Err(Outcome::Conflict);
             }
-            Err(write_failed(&error, format!("unable to update secret {name}: {}", withheld(&error.to_string()))))
+            Err(write_failed(
+                &error,
+                format!("unable to update secret {name}: {}", withheld(&error.to_string())),
+            ))
         }
     }
 }
@@ -357,7 +419,10 @@ async fn make(
         pass.warn("target.immutable: the existing Secret keeps its content".to_owned());
         None
     } else {
-        let template = |text| MakeError { text: format!("could not apply template: {text}"), kind: MakeErrorKind::Template };
+        let template = |text| MakeError {
+            text: format!("could not apply template: {text}"),
+            kind: MakeErrorKind::Template,
+        };
         Some(sources::render(pass, spec, existing, data).await.map_err(template)?)
     };
     build::build(spec, Writer::of(&pass.object), existing, rendered).map_err(|error| {
@@ -365,7 +430,10 @@ async fn make(
             BuildError::OtherExternalSecret { .. } => MakeErrorKind::OtherExternalSecret,
             BuildError::OtherController { .. } => MakeErrorKind::OtherController,
         };
-        MakeError { text: error.to_string(), kind }
+        MakeError {
+            text: error.to_string(),
+            kind,
+        }
     })
 }
 
@@ -406,7 +474,12 @@ mod tests {
     fn a_quoted_piece_of_a_refused_value_is_hidden() {
         let server = r#"Secret "es" is invalid: data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": invalid character 'c' looking for beginning of value"#;
         let shown = withheld(server);
-        assert!(shown.ends_with(r#""<secret contents redacted>": invalid character '…' looking for beginning of value"#));
-        assert_eq!(withheld("data[a/b]: Invalid value: \"a/b\""), "data[a/b]: Invalid value: \"a/b\"");
+        assert!(
+            shown.ends_with(r#""<secret contents redacted>": invalid character '…' looking for beginning of value"#)
+        );
+        assert_eq!(
+            withheld("data[a/b]: Invalid value: \"a/b\""),
+            "data[a/b]: Invalid value: \"a/b\""
+        );
     }
 }

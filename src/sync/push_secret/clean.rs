@@ -43,8 +43,22 @@ pub async fn delete_stale(pass: &Pass<'_>, old: &SyncedPushSecrets, new: &Synced
             clients.insert(store.clone(), access);
         }
         let Some(access) = clients.get(&store) else { continue };
-        let done = one(pass, access, &Stale { store: &store, key: &key, data: &data, new }).await;
-        done.map_err(|(message, retry)| CleanError { message, retry, left: working.clone() })?;
+        let done = one(
+            pass,
+            access,
+            &Stale {
+                store: &store,
+                key: &key,
+                data: &data,
+                new,
+            },
+        )
+        .await;
+        done.map_err(|(message, retry)| CleanError {
+            message,
+            retry,
+            left: working.clone(),
+        })?;
         let kept = new.get(&store).and_then(|entries| entries.get(&key)).cloned();
         if let Some(entries) = working.get_mut(&store) {
             match kept {
@@ -79,14 +93,21 @@ async fn access(pass: &Pass<'_>, status_key: &str) -> Result<Access, (String, Re
     let reference = stores::reference(cluster, name);
     let (cx, namespace) = (pass.cx, &pass.key.namespace);
     let wrap = |(e, retry): (String, Retry)| {
-        (format!("could not get secrets client for store {status_key}: {e}"), retry)
+        (
+            format!("could not get secrets client for store {status_key}: {e}"),
+            retry,
+        )
     };
     let Some(view) = store::find(cx, cluster, namespace, name) else {
         return gone(pass, cluster, name).await.map_err(wrap);
     };
     if admitted(cx, &reference, namespace).await.is_err() {
         let foreign = view.spec.as_ref().is_ok_and(|s| !cx.settings.serves(&s.controller));
-        let why = if foreign { "its store belongs to another controller class" } else { "its store no longer admits this namespace" };
+        let why = if foreign {
+            "its store belongs to another controller class"
+        } else {
+            "its store no longer admits this namespace"
+        };
         // A store whose spec cannot be read, or a Namespace that cannot, may be well again later.
         if foreign || (view.spec.is_ok() && cx.namespaces.get("", namespace).is_some()) {
             return Ok(Access::Lost(why.to_owned()));
@@ -99,7 +120,11 @@ async fn access(pass: &Pass<'_>, status_key: &str) -> Result<Access, (String, Re
 /// The store is not in the cache: gone for good only if the server says so too.
 async fn gone(pass: &Pass<'_>, cluster: bool, name: &str) -> Result<Access, (String, Retry)> {
     use crate::cluster::rest::{CLUSTER_SECRET_STORES, SECRET_STORES};
-    let path = if cluster { CLUSTER_SECRET_STORES.object("", name) } else { SECRET_STORES.object(&pass.key.namespace, name) };
+    let path = if cluster {
+        CLUSTER_SECRET_STORES.object("", name)
+    } else {
+        SECRET_STORES.object(&pass.key.namespace, name)
+    };
     let live: Result<Option<serde_json::Value>, _> = pass.cx.rest.get_metadata_opt(&path).await;
     match live {
         Ok(None) => Ok(Access::Lost("its store is gone".to_owned())),
@@ -126,7 +151,11 @@ async fn one(pass: &Pass<'_>, access: &Access, entry: &Stale<'_>) -> Result<(), 
         tell(pass, entry, RemoteAction::Delete);
         return Ok(());
     }
-    let careful = pass.object.spec.ok().is_some_and(|s| s.update_policy == UpdatePolicy::IfNotExists);
+    let careful = pass
+        .object
+        .spec
+        .ok()
+        .is_some_and(|s| s.update_policy == UpdatePolicy::IfNotExists);
     let proven = !careful || pass.state.has_written(pass.key, entry.store, entry.key);
     match bounded(writer.delete_written(entry.data, proven)).await {
         Ok(Deletion::Done) => Ok(()),
@@ -169,12 +198,23 @@ fn claimed_by_config(pass: &Pass<'_>, entry: &Stale<'_>, place: Option<&str>) ->
 /// Two stores may lead to one object by different addresses: then the object itself tells.
 async fn same_object(pass: &Pass<'_>, entry: &Stale<'_>, writer: &dyn Writer) -> Result<bool, (String, Retry)> {
     for (status_key, entries) in entry.new.iter().filter(|(store, _)| *store != entry.store) {
-        let Some(twin) = entries.values().find(|d| d.match_.remote_ref == entry.data.match_.remote_ref) else { continue };
+        let Some(twin) = entries
+            .values()
+            .find(|d| d.match_.remote_ref == entry.data.match_.remote_ref)
+        else {
+            continue;
+        };
         let failed = |e: crate::provider::ProviderError| (e.to_string(), retry_of(&e));
-        let Some(ours) = bounded(writer.identity(entry.data)).await.map_err(failed)? else { return Ok(false) };
-        let Some((cluster, name)) = stores::split(status_key) else { continue };
+        let Some(ours) = bounded(writer.identity(entry.data)).await.map_err(failed)? else {
+            return Ok(false);
+        };
+        let Some((cluster, name)) = stores::split(status_key) else {
+            continue;
+        };
         let other = stores::open(pass.cx, &stores::reference(cluster, name), &pass.key.namespace).await?;
-        let theirs = bounded(super::push::writer(&*other, status_key)?.identity(twin)).await.map_err(failed)?;
+        let theirs = bounded(super::push::writer(&*other, status_key)?.identity(twin))
+            .await
+            .map_err(failed)?;
         if theirs.as_deref() == Some(&*ours) {
             return Ok(true);
         }
@@ -190,7 +230,10 @@ fn leave(pass: &Pass<'_>, entry: &Stale<'_>, why: &str) {
     }
     if why != "it is still pushed there" {
         pass.event(Severity::Warning, "RemoteSecretKept", message.clone());
-        pass.cx.tell(SyncEvent::Warning { key: pass.key.clone(), message });
+        pass.cx.tell(SyncEvent::Warning {
+            key: pass.key.clone(),
+            message,
+        });
     }
 }
 

@@ -55,11 +55,16 @@ impl State {
     }
 
     fn remember_written(&self, key: &Key, store: &str, entry: &str) {
-        lock(&self.written).entry(key.clone()).or_default().insert((store.to_owned(), entry.to_owned()));
+        lock(&self.written)
+            .entry(key.clone())
+            .or_default()
+            .insert((store.to_owned(), entry.to_owned()));
     }
 
     fn has_written(&self, key: &Key, store: &str, entry: &str) -> bool {
-        lock(&self.written).get(key).is_some_and(|set| set.contains(&(store.to_owned(), entry.to_owned())))
+        lock(&self.written)
+            .get(key)
+            .is_some_and(|set| set.contains(&(store.to_owned(), entry.to_owned())))
     }
 
     fn forget(&self, key: &Key) {
@@ -114,8 +119,19 @@ fn hear(queue: &Queue, key: Key, delta: &Delta<PushSecret>) {
         _ => true,
     };
     if due {
-        let synced = delta.new.as_ref().and_then(|o| o.status.as_ref()).is_some_and(|s| !s.synced_resource_version.is_empty());
-        queue.add(key, if synced { Priority::Changed } else { Priority::NeverSynced });
+        let synced = delta
+            .new
+            .as_ref()
+            .and_then(|o| o.status.as_ref())
+            .is_some_and(|s| !s.synced_resource_version.is_empty());
+        queue.add(
+            key,
+            if synced {
+                Priority::Changed
+            } else {
+                Priority::NeverSynced
+            },
+        );
     }
 }
 
@@ -128,13 +144,24 @@ impl Kind for PushSecretKind {
     fn start(&self, cx: &Arc<Context>, hub: &mut Hub) {
         let namespace = cx.namespace.as_deref().unwrap_or_default();
         let queue = cx.queue.clone();
-        hub.push_secrets.push(Box::new(move |(namespace, name), delta| hear(&queue, key_of(namespace, name), delta)));
-        hub.watches.push(Watch::of(PUSH_SECRETS, Scope::all(PUSH_SECRETS.collection(namespace)), &cx.push_secrets));
+        hub.push_secrets.push(Box::new(move |(namespace, name), delta| {
+            hear(&queue, key_of(namespace, name), delta)
+        }));
+        hub.watches.push(Watch::of(
+            PUSH_SECRETS,
+            Scope::all(PUSH_SECRETS.collection(namespace)),
+            &cx.push_secrets,
+        ));
     }
 
     fn lane(&self, cx: &Context, key: &Key) -> Option<Arc<str>> {
         let object = cx.push_secrets.get(&key.namespace, &key.name)?;
-        let store = object.spec.ok()?.secret_store_refs.first().filter(|r| !r.name.is_empty())?;
+        let store = object
+            .spec
+            .ok()?
+            .secret_store_refs
+            .first()
+            .filter(|r| !r.name.is_empty())?;
         let namespace = if store.kind.is_cluster() { "" } else { &*key.namespace };
         Some(format!("{} {namespace}/{}", store.kind.as_str(), store.name).into())
     }
@@ -159,12 +186,24 @@ fn watch_sources(cx: &Arc<Context>, state: &Arc<State>, namespace: &str) {
         return;
     }
     let cache: Arc<Cache<SourceMeta>> = Arc::default();
-    let (queue, memory, objects, state) =
-        (cx.queue.clone(), cx.memory.clone(), cx.push_secrets.clone(), state.clone());
+    let (queue, memory, objects, state) = (
+        cx.queue.clone(),
+        cx.memory.clone(),
+        cx.push_secrets.clone(),
+        state.clone(),
+    );
     cache.listen(vec![Box::new(move |(namespace, name), delta| {
-        for object in objects.all().iter().filter(|o| o.namespace() == &**namespace && follows(o, name, delta)) {
+        for object in objects
+            .all()
+            .iter()
+            .filter(|o| o.namespace() == &**namespace && follows(o, name, delta))
+        {
             let key = key_of(namespace, object.name());
-            let version = delta.new.as_ref().map(|s| s.0.metadata.resource_version.as_str()).unwrap_or_default();
+            let version = delta
+                .new
+                .as_ref()
+                .map(|s| s.0.metadata.resource_version.as_str())
+                .unwrap_or_default();
             if state.is_news(&key, name, version) {
                 memory.force(&key);
                 queue.add(key, Priority::Changed);
@@ -182,15 +221,20 @@ fn watch_sources(cx: &Arc<Context>, state: &Arc<State>, namespace: &str) {
 
 /// Whether a Secret is (or was) a source of a PushSecret that would push again by itself.
 fn follows(object: &PushSecret, secret: &str, delta: &Delta<SourceMeta>) -> bool {
-    let Some(spec) = object.spec.ok().filter(|s| s.interval().is_positive()) else { return false };
-    let Some(source) = &spec.selector.secret else { return false };
+    let Some(spec) = object.spec.ok().filter(|s| s.interval().is_positive()) else {
+        return false;
+    };
+    let Some(source) = &spec.selector.secret else {
+        return false;
+    };
     if !source.name.is_empty() {
         return source.name == secret;
     }
     let Some(selector) = &source.selector else { return false };
     let empty = std::collections::BTreeMap::new();
     let hit = |meta: &Option<Arc<SourceMeta>>| {
-        meta.as_ref().is_some_and(|m| selects(selector, m.0.metadata.labels.as_ref().unwrap_or(&empty)) == Ok(true))
+        meta.as_ref()
+            .is_some_and(|m| selects(selector, m.0.metadata.labels.as_ref().unwrap_or(&empty)) == Ok(true))
     };
     hit(&delta.old) || hit(&delta.new)
 }

@@ -52,7 +52,13 @@ impl Pass<'_> {
     /// The object as generators see it.
     pub fn owner(&self) -> Owner<'_> {
         let uid = self.object.metadata.uid.as_deref().unwrap_or_default();
-        Owner { cx: self.cx, key: self.key, api_version: "external-secrets.io/v1alpha1", uid, always: true }
+        Owner {
+            cx: self.cx,
+            key: self.key,
+            api_version: "external-secrets.io/v1alpha1",
+            uid,
+            always: true,
+        }
     }
 
     /// Records a Kubernetes event about the object.
@@ -66,7 +72,13 @@ impl Pass<'_> {
             uid: meta.uid.clone().unwrap_or_default(),
             resource_version: meta.resource_version.clone().unwrap_or_default(),
         };
-        let record = Record { involved, severity, reason, message: message.into(), component: "pushsecret" };
+        let record = Record {
+            involved,
+            severity,
+            reason,
+            message: message.into(),
+            component: "pushsecret",
+        };
         self.cx.recorder.record(record);
     }
 
@@ -93,7 +105,11 @@ impl Pass<'_> {
         // The version guards against taking off a finalizer that somebody else adds at the same moment.
         let change = json!({ "metadata": { "finalizers": finalizers, "resourceVersion": meta.resource_version } });
         let (namespace, name) = (self.object.namespace(), self.object.name());
-        let answer = self.cx.writer.merge_patch(&PUSH_SECRETS, namespace, name, &change, "").await?;
+        let answer = self
+            .cx
+            .writer
+            .merge_patch(&PUSH_SECRETS, namespace, name, &change, "")
+            .await?;
         if let Some(mut fresh) = answer.and_then(|bytes| serde_json::from_slice::<PushSecret>(&bytes).ok()) {
             fresh.metadata.managed_fields = None;
             if fresh.metadata.deletion_timestamp.is_none() || fresh.metadata.finalizers.is_some() {
@@ -129,22 +145,40 @@ struct Failure {
 
 impl Failure {
     fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), cause: None, retry: Retry::Backoff, map: None }
+        Self {
+            message: message.into(),
+            cause: None,
+            retry: Retry::Backoff,
+            map: None,
+        }
     }
 }
 
 /// The pass.
 pub async fn reconcile(cx: &Context, state: &State, key: &Key) -> Next {
-    let Some(object) = cx.push_secrets.get(&key.namespace, &key.name) else { return Next::Wait };
-    let mut pass = Pass { cx, key, object, state, start: Timestamp::now(), begun: Instant::now() };
-    let Some(spec) = pass.object.spec.ok().cloned() else { return refuse_unreadable(&pass).await };
+    let Some(object) = cx.push_secrets.get(&key.namespace, &key.name) else {
+        return Next::Wait;
+    };
+    let mut pass = Pass {
+        cx,
+        key,
+        object,
+        state,
+        start: Timestamp::now(),
+        begun: Instant::now(),
+    };
+    let Some(spec) = pass.object.spec.ok().cloned() else {
+        return refuse_unreadable(&pass).await;
+    };
     let recorded = pass.status().synced_push_secrets.into_keys();
     if !cx.settings.is_default_class() && !stores::any_ours(cx, key, &spec, recorded) {
         cx.tell(SyncEvent::NotOurs { key: key.clone() });
         return Next::Wait;
     }
     if let Some(pause) = cx.pause.is_paused(cx, &key.namespace) {
-        cx.tell(SyncEvent::Note { message: format!("{key}: {pause}") });
+        cx.tell(SyncEvent::Note {
+            message: format!("{key}: {pause}"),
+        });
         return Next::After(Duration::from_secs(30));
     }
     match settle_finalizer(&mut pass, &spec).await {
@@ -158,7 +192,11 @@ pub async fn reconcile(cx: &Context, state: &State, key: &Key) -> Next {
     let version = version_of(&pass.object);
     let forced = cx.memory.take_forced(key) || cx.settings.shadow;
     if !forced && !is_due(&pass.status(), refreshed, spec.interval(), &version, pass.start) {
-        cx.tell(SyncEvent::Synced { key: key.clone(), change: Change::NotDue, took: pass.begun.elapsed() });
+        cx.tell(SyncEvent::Synced {
+            key: key.clone(),
+            change: Change::NotDue,
+            took: pass.begun.elapsed(),
+        });
         let at = refreshed.unwrap_or(pass.start);
         return look_again(at, spec.interval(), Timestamp::now()).map_or(Next::Wait, Next::After);
     }
@@ -168,13 +206,21 @@ pub async fn reconcile(cx: &Context, state: &State, key: &Key) -> Next {
 
 fn version_of(object: &PushSecret) -> String {
     let meta = &object.metadata;
-    refresh::version(meta.generation.unwrap_or_default(), meta.labels.as_ref(), meta.annotations.as_ref())
+    refresh::version(
+        meta.generation.unwrap_or_default(),
+        meta.labels.as_ref(),
+        meta.annotations.as_ref(),
+    )
 }
 
 /// A spec that cannot be read fails this object and no other.
 async fn refuse_unreadable(pass: &Pass<'_>) -> Next {
     let cause = pass.object.spec.as_result().err().unwrap_or_default().to_owned();
-    let failure = Failure { cause: Some(cause), retry: Retry::Never, ..Failure::new("could not read the spec") };
+    let failure = Failure {
+        cause: Some(cause),
+        retry: Retry::Never,
+        ..Failure::new("could not read the spec")
+    };
     finish(pass, &PushSecretSpec::default(), "", End::Failed(failure)).await
 }
 
@@ -185,7 +231,12 @@ fn api_error(pass: &Pass<'_>, message: String) -> Next {
 
 fn tell_failed(pass: &Pass<'_>, message: String, again: bool) {
     let retry = again.then(|| retry::backoff(pass.cx.queue.failures(pass.key)));
-    pass.cx.tell(SyncEvent::Failed { key: pass.key.clone(), message, retry, took: pass.begun.elapsed() });
+    pass.cx.tell(SyncEvent::Failed {
+        key: pass.key.clone(),
+        message,
+        retry,
+        took: pass.begun.elapsed(),
+    });
 }
 
 /// The finalizer as the policy wants it; for an object that is being deleted also the end of the pass.
@@ -218,13 +269,19 @@ async fn release(pass: &mut Pass<'_>) -> Result<Next, ClusterError> {
                 ..Failure::new(format!("Failed to Delete Secrets from Provider: {}", error.message))
             };
             let next = finish(pass, &PushSecretSpec::default(), "", End::Failed(failure)).await;
-            let message = format!("{}: set deletionPolicy to None to let it go and keep what was pushed", pass.key);
+            let message = format!(
+                "{}: set deletionPolicy to None to let it go and keep what was pushed",
+                pass.key
+            );
             pass.cx.tell(SyncEvent::Note { message });
             return Ok(next);
         }
         let message = format!("what was pushed stays: {}", error.message);
         pass.event(Severity::Warning, "RemoteSecretKept", message.clone());
-        pass.cx.tell(SyncEvent::Warning { key: pass.key.clone(), message });
+        pass.cx.tell(SyncEvent::Warning {
+            key: pass.key.clone(),
+            message,
+        });
     }
     pass.set_finalizer(false).await?;
     pass.cx.memory.forget(pass.key);
@@ -233,7 +290,10 @@ async fn release(pass: &mut Pass<'_>) -> Result<Next, ClusterError> {
 }
 
 fn namespace_goes(pass: &Pass<'_>) -> bool {
-    pass.cx.namespaces.get("", &pass.key.namespace).is_some_and(|n| n.metadata.deletion_timestamp.is_some())
+    pass.cx
+        .namespaces
+        .get("", &pass.key.namespace)
+        .is_some_and(|n| n.metadata.deletion_timestamp.is_some())
 }
 
 async fn sync(pass: &Pass<'_>, spec: &PushSecretSpec) -> End {
@@ -245,7 +305,11 @@ async fn sync(pass: &Pass<'_>, spec: &PushSecretSpec) -> End {
         Ok(sources) => sources,
         Err(SourceError::Missing(cause)) => return source_missing(pass, spec, &old, cause).await,
         Err(SourceError::Failed(cause, retry)) => {
-            return End::Failed(Failure { cause: Some(cause), retry, ..Failure::new(NO_SOURCE) });
+            return End::Failed(Failure {
+                cause: Some(cause),
+                retry,
+                ..Failure::new(NO_SOURCE)
+            });
         }
     };
     let stores = match stores::resolve(pass, spec).await {
@@ -272,7 +336,10 @@ async fn push_all(
     old: &SyncedPushSecrets,
 ) -> End {
     let mut total = SyncedPushSecrets::new();
-    let versions = sources.iter().map(|s| (s.secret.name.clone(), s.version.clone())).collect();
+    let versions = sources
+        .iter()
+        .map(|s| (s.secret.name.clone(), s.version.clone()))
+        .collect();
     for mut source in sources {
         if let Some(template) = &spec.template
             && !source.pending
@@ -281,20 +348,31 @@ async fn push_all(
                 Ok(rendered) => rendered,
                 Err(text) => {
                     let map = Some(merge(&total, old));
-                    return End::Failed(Failure { map, ..Failure::new(format!("could not apply template: {text}")) });
+                    return End::Failed(Failure {
+                        map,
+                        ..Failure::new(format!("could not apply template: {text}"))
+                    });
                 }
             };
         }
         if let Err((text, retry)) = push::push(pass, spec, &source, stores, &mut total).await {
             let map = Some(merge(&total, old));
-            return End::Failed(Failure { retry, map, ..Failure::new(format!("set secret failed: {text}")) });
+            return End::Failed(Failure {
+                retry,
+                map,
+                ..Failure::new(format!("set secret failed: {text}"))
+            });
         }
     }
     if spec.deletion_policy == PushDeletionPolicy::Delete
         && let Err(error) = clean::delete_stale(pass, old, &total).await
     {
         let message = format!("Failed to Delete Secrets from Provider: {}", error.message);
-        return End::Failed(Failure { retry: error.retry, map: Some(error.left), ..Failure::new(message) });
+        return End::Failed(Failure {
+            retry: error.retry,
+            map: Some(error.left),
+            ..Failure::new(message)
+        });
     }
     End::Done(total, versions)
 }
@@ -306,7 +384,11 @@ async fn source_missing(pass: &Pass<'_>, spec: &PushSecretSpec, old: &SyncedPush
                 Ok(()) => End::SourceDeleted,
                 Err(error) => {
                     let message = format!("failed to cleanup provider secrets: {}", error.message);
-                    End::Failed(Failure { retry: error.retry, map: Some(error.left), ..Failure::new(message) })
+                    End::Failed(Failure {
+                        retry: error.retry,
+                        map: Some(error.left),
+                        ..Failure::new(message)
+                    })
                 }
             };
         }
@@ -315,7 +397,10 @@ async fn source_missing(pass: &Pass<'_>, spec: &PushSecretSpec, old: &SyncedPush
             return End::StillDeleted;
         }
     }
-    End::Failed(Failure { cause: Some(cause), ..Failure::new(NO_SOURCE) })
+    End::Failed(Failure {
+        cause: Some(cause),
+        ..Failure::new(NO_SOURCE)
+    })
 }
 
 /// Status, events and the next look.
@@ -331,21 +416,33 @@ async fn finish(pass: &Pass<'_>, spec: &PushSecretSpec, version: &str, end: End)
             let message = "source secret deleted; provider secrets cleaned up";
             pass.event(Severity::Normal, SOURCE_DELETED, message);
             status.synced_push_secrets.clear();
-            condition::set(&mut status.conditions, condition::ready(false, SOURCE_DELETED, message), pass.start);
+            condition::set(
+                &mut status.conditions,
+                condition::ready(false, SOURCE_DELETED, message),
+                pass.start,
+            );
             let took = pass.begun.elapsed();
-            pass.cx.tell(SyncEvent::Synced { key: pass.key.clone(), change: Change::Deleted, took });
-            write_status(pass, &status).await.map_or_else(|e| after_status_error(&e, later), |()| later)
+            pass.cx.tell(SyncEvent::Synced {
+                key: pass.key.clone(),
+                change: Change::Deleted,
+                took,
+            });
+            write_status(pass, &status)
+                .await
+                .map_or_else(|e| after_status_error(&e, later), |()| later)
         }
         End::Failed(failure) => fail(pass, spec, status, failure).await,
         End::Done(map, versions) => {
             let message = match spec.update_policy {
-                UpdatePolicy::IfNotExists => {
-                    "PushSecret synced successfully. Existing secrets in providers unchanged."
-                }
+                UpdatePolicy::IfNotExists => "PushSecret synced successfully. Existing secrets in providers unchanged.",
                 _ => "PushSecret synced successfully",
             };
             pass.event(Severity::Normal, "Synced", message);
-            condition::set(&mut status.conditions, condition::ready(true, "Synced", message), pass.start);
+            condition::set(
+                &mut status.conditions,
+                condition::ready(true, "Synced", message),
+                pass.start,
+            );
             status.synced_push_secrets = map;
             version.clone_into(&mut status.synced_resource_version);
             pass.state.remember_sources(pass.key, versions.into_iter().collect());
@@ -358,25 +455,39 @@ async fn finish(pass: &Pass<'_>, spec: &PushSecretSpec, version: &str, end: End)
 async fn succeed(pass: &Pass<'_>, spec: &PushSecretSpec, mut status: PushSecretStatus) -> Next {
     let at = condition::whole_seconds(pass.start);
     let old = pass.status();
-    let same = PushSecretStatus { refresh_time: old.refresh_time.clone(), ..status.clone() } == old;
+    let same = PushSecretStatus {
+        refresh_time: old.refresh_time.clone(),
+        ..status.clone()
+    } == old;
     let quiet = spec.interval().to_std().max(QUIET);
-    let recent = old.refresh_time.as_ref().is_some_and(|t| {
-        t.0 <= at && Duration::try_from(at.duration_since(t.0)).is_ok_and(|age| age < quiet)
-    });
+    let recent = old
+        .refresh_time
+        .as_ref()
+        .is_some_and(|t| t.0 <= at && Duration::try_from(at.duration_since(t.0)).is_ok_and(|age| age < quiet));
     status.refresh_time = Some(Time(at));
     pass.cx.memory.set_refreshed(pass.key, at);
     let took = pass.begun.elapsed();
-    pass.cx.tell(SyncEvent::Synced { key: pass.key.clone(), change: Change::Updated, took });
+    pass.cx.tell(SyncEvent::Synced {
+        key: pass.key.clone(),
+        change: Change::Updated,
+        took,
+    });
     let next = look_again(at, spec.interval(), Timestamp::now()).map_or(Next::Wait, Next::After);
     if same && recent {
         return next;
     }
-    write_status(pass, &status).await.map_or_else(|e| after_status_error(&e, next), |()| next)
+    write_status(pass, &status)
+        .await
+        .map_or_else(|e| after_status_error(&e, next), |()| next)
 }
 
 async fn fail(pass: &Pass<'_>, spec: &PushSecretSpec, mut status: PushSecretStatus, failure: Failure) -> Next {
     pass.event(Severity::Warning, ERRORED, failure.message.clone());
-    condition::set(&mut status.conditions, condition::ready(false, ERRORED, &failure.message), pass.start);
+    condition::set(
+        &mut status.conditions,
+        condition::ready(false, ERRORED, &failure.message),
+        pass.start,
+    );
     if let Some(map) = failure.map {
         status.synced_push_secrets = map;
     }
@@ -393,7 +504,9 @@ async fn fail(pass: &Pass<'_>, spec: &PushSecretSpec, mut status: PushSecretStat
         None => failure.message,
     };
     tell_failed(pass, told, again);
-    write_status(pass, &status).await.map_or_else(|e| after_status_error(&e, next), |()| next)
+    write_status(pass, &status)
+        .await
+        .map_or_else(|e| after_status_error(&e, next), |()| next)
 }
 
 /// The stores whose recovery wakes this object.
@@ -402,24 +515,37 @@ fn store_keys(pass: &Pass<'_>, spec: &PushSecretSpec) -> Vec<Key> {
     named
         .map(|r| {
             let namespace = if r.kind.is_cluster() { "" } else { &*pass.key.namespace };
-            let kind = if r.kind.is_cluster() { "ClusterSecretStore" } else { "SecretStore" };
+            let kind = if r.kind.is_cluster() {
+                "ClusterSecretStore"
+            } else {
+                "SecretStore"
+            };
             Key::new(kind, namespace, &r.name)
         })
         .collect()
 }
 
 fn after_status_error(error: &ClusterError, next: Next) -> Next {
-    if error.is_not_found() || error.is_conflict() { next } else { Next::Backoff }
+    if error.is_not_found() || error.is_conflict() {
+        next
+    } else {
+        Next::Backoff
+    }
 }
 
 async fn write_status(pass: &Pass<'_>, status: &PushSecretStatus) -> Result<(), ClusterError> {
     let object = &pass.object;
     let old = serde_json::to_value(pass.status()).unwrap_or_default();
     let new = serde_json::to_value(status).unwrap_or_default();
-    let Some(change) = patch::merge_patch(&old, &new) else { return Ok(()) };
+    let Some(change) = patch::merge_patch(&old, &new) else {
+        return Ok(());
+    };
     let uid = object.metadata.uid.as_deref().unwrap_or_default();
-    let answer =
-        pass.cx.writer.patch_status(&PUSH_SECRETS, object.namespace(), object.name(), uid, &change).await?;
+    let answer = pass
+        .cx
+        .writer
+        .patch_status(&PUSH_SECRETS, object.namespace(), object.name(), uid, &change)
+        .await?;
     if let Some(mut fresh) = answer.and_then(|bytes| serde_json::from_slice::<PushSecret>(&bytes).ok()) {
         fresh.metadata.managed_fields = None;
         pass.cx.push_secrets.put(fresh);

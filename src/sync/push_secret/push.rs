@@ -24,7 +24,9 @@ pub type PushError = (String, Retry);
 /// The provider's, or that there was no answer.
 pub async fn bounded<T>(ask: impl Future<Output = Result<T, ProviderError>>) -> Result<T, ProviderError> {
     tokio::time::timeout(ANSWER_TIMEOUT, ask).await.unwrap_or_else(|_| {
-        Err(ProviderError::Transport { message: "the store did not answer in 120 seconds".to_owned() })
+        Err(ProviderError::Transport {
+            message: "the store did not answer in 120 seconds".to_owned(),
+        })
     })
 }
 
@@ -41,7 +43,9 @@ pub fn retry_of(error: &ProviderError) -> Retry {
 /// # Errors
 /// The store cannot be written.
 pub fn writer<'p>(client: &'p dyn Provider, store: &str) -> Result<&'p dyn Writer, PushError> {
-    client.writer().ok_or_else(|| (format!("store {store} is read-only"), Retry::Backoff))
+    client
+        .writer()
+        .ok_or_else(|| (format!("store {store} is read-only"), Retry::Backoff))
 }
 
 /// Pushes one source to all stores; `out` gets every store that was begun and every entry that arrived.
@@ -61,7 +65,12 @@ pub async fn push(
         let reference = stores::reference(store.kind == crate::sync::store::CLUSTER_SECRET_STORE, &store.name);
         let client = stores::open(pass.cx, &reference, &pass.key.namespace)
             .await
-            .map_err(|(e, retry)| (format!("could not get secrets client for store {}: {e}", store.name), retry))?;
+            .map_err(|(e, retry)| {
+                (
+                    format!("could not get secrets client for store {}: {e}", store.name),
+                    retry,
+                )
+            })?;
         let writer = writer(&*client, &store.name)?;
         let made = entries::for_store(
             spec,
@@ -73,7 +82,14 @@ pub async fn push(
         .map_err(|e| (e, Retry::Backoff))?;
         for entry in made {
             let key = entry_key(&entry.data);
-            let one = One { pass, spec, source, store, writer, status_key: &status_key };
+            let one = One {
+                pass,
+                spec,
+                source,
+                store,
+                writer,
+                status_key: &status_key,
+            };
             one.push(&entry, &key).await?;
             out.entry(status_key.clone()).or_default().insert(key, entry.data);
         }
@@ -93,7 +109,9 @@ struct One<'a> {
 impl One<'_> {
     async fn push(&self, entry: &Entry, key: &str) -> Result<(), PushError> {
         let data = &entry.data;
-        let payload = entry.payload(&self.source.secret.data).map_err(|e| (e, Retry::Backoff))?;
+        let payload = entry
+            .payload(&self.source.secret.data)
+            .map_err(|e| (e, Retry::Backoff))?;
         let secret_key = &data.match_.secret_key;
         if !secret_key.is_empty() && !payload.contains_key(secret_key) && !self.source.pending {
             return Err((format!("secret key {secret_key} does not exist"), Retry::Backoff));
@@ -102,7 +120,10 @@ impl One<'_> {
             self.preview(key, RemoteAction::Skip);
             return Ok(());
         }
-        let secret = PushSource { data: payload, ..self.source.secret.clone() };
+        let secret = PushSource {
+            data: payload,
+            ..self.source.secret.clone()
+        };
         let written = if self.pass.cx.settings.shadow {
             self.look(&secret, data, key).await
         } else {
@@ -110,7 +131,13 @@ impl One<'_> {
         };
         written.map_err(|e| {
             let retry = retry_of(&e);
-            (format!("could not write remote ref {secret_key} to target secretstore {}: {e}", self.store.name), retry)
+            (
+                format!(
+                    "could not write remote ref {secret_key} to target secretstore {}: {e}",
+                    self.store.name
+                ),
+                retry,
+            )
         })?;
         if self.spec.update_policy == UpdatePolicy::IfNotExists {
             self.pass.state.remember_written(self.pass.key, self.status_key, key);
@@ -128,7 +155,11 @@ impl One<'_> {
     /// What would be done, where nothing is to be written.
     async fn look(&self, secret: &PushSource, data: &PushData, key: &str) -> Result<(), ProviderError> {
         let action = if self.source.pending {
-            if bounded(self.writer.exists_entry(data)).await? { RemoteAction::Update } else { RemoteAction::Create }
+            if bounded(self.writer.exists_entry(data)).await? {
+                RemoteAction::Update
+            } else {
+                RemoteAction::Create
+            }
         } else {
             match bounded(self.writer.preview(secret, data)).await? {
                 Preview::Create => RemoteAction::Create,

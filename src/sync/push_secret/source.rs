@@ -55,7 +55,10 @@ pub async fn resolve(pass: &Pass<'_>, spec: &PushSecretSpec) -> Result<Vec<Sourc
     }
     match secret.and_then(|s| s.selector.as_ref()) {
         Some(selector) => listed(pass, selector).await,
-        None => Err(SourceError::Failed("no secret selector provided".to_owned(), Retry::Backoff)),
+        None => Err(SourceError::Failed(
+            "no secret selector provided".to_owned(),
+            Retry::Backoff,
+        )),
     }
 }
 
@@ -94,10 +97,19 @@ fn decode(bytes: &[u8]) -> Result<Source, SourceError> {
 }
 
 async fn generated(pass: &Pass<'_>, spec: &PushSecretSpec) -> Result<Vec<Source>, SourceError> {
-    let Some(reference) = &spec.selector.generator_ref else { return Ok(Vec::new()) };
-    let mut source = PushSource { name: GENERATED.to_owned(), ..PushSource::default() };
+    let Some(reference) = &spec.selector.generator_ref else {
+        return Ok(Vec::new());
+    };
+    let mut source = PushSource {
+        name: GENERATED.to_owned(),
+        ..PushSource::default()
+    };
     if pass.cx.settings.shadow {
-        return Ok(vec![Source { secret: source, version: String::new(), pending: true }]);
+        return Ok(vec![Source {
+            secret: source,
+            version: String::new(),
+            pending: true,
+        }]);
     }
     let mut session = Session::default();
     let made = session.generate(&pass.owner(), reference, STATE_KEY).await;
@@ -107,11 +119,18 @@ async fn generated(pass: &Pass<'_>, spec: &PushSecretSpec) -> Result<Vec<Source>
             EntryError::NoSecret(text) => (text, Retry::Backoff),
             EntryError::Parked(key) => (key.to_string(), Retry::Backoff),
         };
-        SourceError::Failed(format!("could not resolve secret from generator ref {}: {text}", reference.name), retry)
+        SourceError::Failed(
+            format!("could not resolve secret from generator ref {}: {text}", reference.name),
+            retry,
+        )
     })?;
     commit(pass, session).await;
     source.data = made;
-    Ok(vec![Source { secret: source, version: String::new(), pending: false }])
+    Ok(vec![Source {
+        secret: source,
+        version: String::new(),
+        pending: false,
+    }])
 }
 
 #[derive(Deserialize)]
@@ -122,8 +141,17 @@ struct List<'a> {
 
 async fn listed(pass: &Pass<'_>, selector: &LabelSelector) -> Result<Vec<Source>, SourceError> {
     let text = selector_text(selector).map_err(|e| SourceError::Failed(e, Retry::Backoff))?;
-    let path = format!("{}?labelSelector={}", SECRETS.collection(&pass.key.namespace), query_escape(&text));
-    let bytes = pass.cx.rest.call(Method::GET, &path, None, Vec::new()).await.map_err(|e| failed(&e))?;
+    let path = format!(
+        "{}?labelSelector={}",
+        SECRETS.collection(&pass.key.namespace),
+        query_escape(&text)
+    );
+    let bytes = pass
+        .cx
+        .rest
+        .call(Method::GET, &path, None, Vec::new())
+        .await
+        .map_err(|e| failed(&e))?;
     let list: List<'_> = serde_json::from_slice(&bytes)
         .map_err(|_| SourceError::Failed("unexpected answer to a list of Secrets".to_owned(), Retry::Backoff))?;
     list.items.iter().map(|raw| decode(raw.get().as_bytes())).collect()
@@ -132,8 +160,13 @@ async fn listed(pass: &Pass<'_>, selector: &LabelSelector) -> Result<Vec<Source>
 /// A label selector as a query takes it.
 fn selector_text(selector: &LabelSelector) -> Result<String, String> {
     let empty = BTreeMap::new();
-    let mut parts: Vec<String> =
-        selector.match_labels.as_ref().unwrap_or(&empty).iter().map(|(k, v)| format!("{k}={v}")).collect();
+    let mut parts: Vec<String> = selector
+        .match_labels
+        .as_ref()
+        .unwrap_or(&empty)
+        .iter()
+        .map(|(k, v)| format!("{k}={v}"))
+        .collect();
     for rule in selector.match_expressions.iter().flatten() {
         let values = rule.values.as_deref().unwrap_or_default().join(",");
         let key = &rule.key;

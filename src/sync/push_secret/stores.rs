@@ -37,7 +37,11 @@ impl PushStore {
             name: object.name().to_owned(),
             labels: object.metadata.labels.clone().unwrap_or_default(),
             deleting: object.metadata.deletion_timestamp.is_some(),
-            controller: object.spec.as_result().map(|s| s.controller.clone()).map_err(str::to_owned),
+            controller: object
+                .spec
+                .as_result()
+                .map(|s| s.controller.clone())
+                .map_err(str::to_owned),
         }
     }
 
@@ -48,7 +52,11 @@ impl PushStore {
 
     /// As the entries of a push are expanded for it.
     pub fn as_entry(&self) -> entries::Store<'_> {
-        entries::Store { kind: self.kind, name: &self.name, labels: &self.labels }
+        entries::Store {
+            kind: self.kind,
+            name: &self.name,
+            labels: &self.labels,
+        }
     }
 
     fn is_served(&self, cx: &Context) -> bool {
@@ -84,16 +92,26 @@ pub async fn resolve(pass: &Pass<'_>, spec: &PushSecretSpec) -> Result<Vec<PushS
         let store = by_name(pass, reference).await?;
         found.insert(store.status_key(), store);
     }
-    Ok(found.into_values().filter(|s| !s.deleting && s.is_served(pass.cx)).collect())
+    Ok(found
+        .into_values()
+        .filter(|s| !s.deleting && s.is_served(pass.cx))
+        .collect())
 }
 
 fn by_labels(pass: &Pass<'_>, reference: &PushStoreRef) -> Result<Vec<PushStore>, String> {
     let cx = pass.cx;
     let all: Vec<PushStore> = if reference.kind.is_cluster() {
-        cx.cluster_secret_stores.all().iter().map(|s| PushStore::of(CLUSTER_SECRET_STORE, s)).collect()
+        cx.cluster_secret_stores
+            .all()
+            .iter()
+            .map(|s| PushStore::of(CLUSTER_SECRET_STORE, s))
+            .collect()
     } else {
         let here = cx.secret_stores.all();
-        here.iter().filter(|s| s.namespace() == &*pass.key.namespace).map(|s| PushStore::of(SECRET_STORE, s)).collect()
+        here.iter()
+            .filter(|s| s.namespace() == &*pass.key.namespace)
+            .map(|s| PushStore::of(SECRET_STORE, s))
+            .collect()
     };
     let mut out = Vec::new();
     for store in all {
@@ -109,16 +127,25 @@ fn by_labels(pass: &Pass<'_>, reference: &PushStoreRef) -> Result<Vec<PushStore>
 /// # Errors
 /// The selector cannot be read.
 pub fn selects_store(reference: &PushStoreRef, labels: &BTreeMap<String, String>) -> Result<bool, String> {
-    reference.label_selector.as_ref().map_or(Ok(false), |selector| selects(selector, labels))
+    reference
+        .label_selector
+        .as_ref()
+        .map_or(Ok(false), |selector| selects(selector, labels))
 }
 
 async fn by_name(pass: &Pass<'_>, reference: &PushStoreRef) -> Result<PushStore, StoresError> {
     let (cx, name) = (pass.cx, &reference.name);
     let (found, kind, path) = if reference.kind.is_cluster() {
-        let found = cx.cluster_secret_stores.get("", name).map(|s| PushStore::of(CLUSTER_SECRET_STORE, &s));
+        let found = cx
+            .cluster_secret_stores
+            .get("", name)
+            .map(|s| PushStore::of(CLUSTER_SECRET_STORE, &s));
         (found, CLUSTER_SECRET_STORE, CLUSTER_SECRET_STORES.object("", name))
     } else {
-        let found = cx.secret_stores.get(&pass.key.namespace, name).map(|s| PushStore::of(SECRET_STORE, &s));
+        let found = cx
+            .secret_stores
+            .get(&pass.key.namespace, name)
+            .map(|s| PushStore::of(SECRET_STORE, &s));
         (found, SECRET_STORE, SECRET_STORES.object(&pass.key.namespace, name))
     };
     if let Some(store) = found {
@@ -131,7 +158,9 @@ async fn by_name(pass: &Pass<'_>, reference: &PushStoreRef) -> Result<PushStore,
         Ok(None) => Err(StoresError::Failed(format!(
             r#"could not get {kind} "{name}", {kind}.external-secrets.io "{name}" not found"#
         ))),
-        Err(error) => Err(StoresError::Failed(format!(r#"could not get {kind} "{name}", {error}"#))),
+        Err(error) => Err(StoresError::Failed(format!(
+            r#"could not get {kind} "{name}", {error}"#
+        ))),
     }
 }
 
@@ -142,11 +171,23 @@ pub fn any_ours(cx: &Context, key: &Key, spec: &PushSecretSpec, recorded: impl I
         store::find(cx, cluster, &key.namespace, name)
             .is_some_and(|s| s.spec.as_ref().is_ok_and(|spec| cx.settings.serves(&spec.controller)))
     };
-    let named = spec.secret_store_refs.iter().any(|r| ours(r.kind.is_cluster(), &r.name));
+    let named = spec
+        .secret_store_refs
+        .iter()
+        .any(|r| ours(r.kind.is_cluster(), &r.name));
     let chosen = || {
         let all = cx.secret_stores.all();
-        let mut here = all.iter().filter(|s| s.namespace() == &*key.namespace).map(|s| PushStore::of(SECRET_STORE, s));
-        here.any(|s| ours(false, &s.name) && spec.secret_store_refs.iter().any(|r| selects_store(r, &s.labels) == Ok(true)))
+        let mut here = all
+            .iter()
+            .filter(|s| s.namespace() == &*key.namespace)
+            .map(|s| PushStore::of(SECRET_STORE, s));
+        here.any(|s| {
+            ours(false, &s.name)
+                && spec
+                    .secret_store_refs
+                    .iter()
+                    .any(|r| selects_store(r, &s.labels) == Ok(true))
+        })
     };
     let mut recorded = recorded;
     named || chosen() || recorded.any(|store| split(&store).is_some_and(|(cluster, name)| ours(cluster, name)))
@@ -160,7 +201,10 @@ pub fn split(status_key: &str) -> Option<(bool, &str)> {
 
 /// A reference to a store of the status.
 pub fn reference(cluster: bool, name: &str) -> StoreRef {
-    StoreRef { name: name.to_owned(), kind: if cluster { CLUSTER_SECRET_STORE } else { SECRET_STORE }.into() }
+    StoreRef {
+        name: name.to_owned(),
+        kind: if cluster { CLUSTER_SECRET_STORE } else { SECRET_STORE }.into(),
+    }
 }
 
 /// A client of the store, if `namespace` may use it; the text is the cause only.
@@ -183,14 +227,22 @@ fn parts(error: EntryError) -> (String, Retry) {
 /// What two stores of one place have in common, as far as their configuration shows it.
 pub fn place(store: &StoreView) -> Option<String> {
     let (entry, config) = store::entry_of(store).ok()?;
-    let text = |path: &str| config.pointer(path).and_then(serde_json::Value::as_str).unwrap_or_default();
+    let text = |path: &str| {
+        config
+            .pointer(path)
+            .and_then(serde_json::Value::as_str)
+            .unwrap_or_default()
+    };
     match entry.key {
         "kubernetes" => {
             let namespace = match text("/remoteNamespace") {
                 "" => "default",
                 other => other,
             };
-            Some(format!("kubernetes {} {namespace}", text("/server/url").trim_end_matches('/')))
+            Some(format!(
+                "kubernetes {} {namespace}",
+                text("/server/url").trim_end_matches('/')
+            ))
         }
         "webhook" => Some(format!("webhook {}", text("/url"))),
         _ => None,

@@ -11,7 +11,13 @@ use crate::target::managed::ManagedKeys;
 use crate::target::{TargetSecret, hash, names};
 use crate::template::Rendered;
 
-const WRITER: Writer<'_> = Writer { namespace: "orchard", name: "es", uid: "u", labels: None, annotations: None };
+const WRITER: Writer<'_> = Writer {
+    namespace: "orchard",
+    name: "es",
+    uid: "u",
+    labels: None,
+    annotations: None,
+};
 
 fn spec(target: serde_json::Value) -> ExternalSecretSpec {
     serde_json::from_value(json!({ "target": target })).unwrap()
@@ -19,11 +25,18 @@ fn spec(target: serde_json::Value) -> ExternalSecretSpec {
 
 fn rendered(value: &str) -> Rendered {
     let data = BTreeMap::from([("a".to_owned(), Zeroizing::new(value.as_bytes().to_vec()))]);
-    Rendered { data, ..Rendered::default() }
+    Rendered {
+        data,
+        ..Rendered::default()
+    }
 }
 
 fn owner(kind: &str, name: &str, controller: bool) -> OwnerReference {
-    let api_version = if kind == "ExternalSecret" { "external-secrets.io/v1beta1" } else { "v1" };
+    let api_version = if kind == "ExternalSecret" {
+        "external-secrets.io/v1beta1"
+    } else {
+        "v1"
+    };
     OwnerReference {
         api_version: api_version.to_owned(),
         kind: kind.to_owned(),
@@ -50,7 +63,10 @@ fn an_own_reference_is_replaced_whatever_its_uid_and_version() {
     let mut owners = vec![owner("Other", "x", false), owner("ExternalSecret", "es", true)];
     set_owner(&mut owners, true, WRITER, "orchard", "gate").unwrap();
     assert_eq!(owners.len(), 2);
-    assert_eq!((owners[1].uid.as_str(), owners[1].api_version.as_str()), ("u", "external-secrets.io/v1"));
+    assert_eq!(
+        (owners[1].uid.as_str(), owners[1].api_version.as_str()),
+        ("u", "external-secrets.io/v1")
+    );
     set_owner(&mut owners, false, WRITER, "orchard", "gate").unwrap();
     assert_eq!(owners.len(), 1);
 }
@@ -58,8 +74,19 @@ fn an_own_reference_is_replaced_whatever_its_uid_and_version() {
 #[test]
 fn another_external_secret_is_refused_even_without_owning() {
     for owned in [true, false] {
-        let refused = set_owner(&mut vec![owner("ExternalSecret", "first", true)], owned, WRITER, "orchard", "gate");
-        assert_eq!(refused.unwrap_err(), BuildError::OtherExternalSecret { owner: "first".to_owned() });
+        let refused = set_owner(
+            &mut vec![owner("ExternalSecret", "first", true)],
+            owned,
+            WRITER,
+            "orchard",
+            "gate",
+        );
+        assert_eq!(
+            refused.unwrap_err(),
+            BuildError::OtherExternalSecret {
+                owner: "first".to_owned()
+            }
+        );
     }
     let mut foreign = vec![owner("Deployment", "d", true)];
     set_owner(&mut foreign, false, WRITER, "orchard", "gate").unwrap();
@@ -74,7 +101,9 @@ fn another_external_secret_is_refused_even_without_owning() {
 fn an_immutable_target_keeps_the_content_of_what_exists() {
     let immutable = spec(json!({"immutable": true}));
     let mut existing = TargetSecret::new("orchard", "es");
-    existing.data.insert("mine".to_owned(), SecretValue::from("1".to_owned()));
+    existing
+        .data
+        .insert("mine".to_owned(), SecretValue::from("1".to_owned()));
     assert!(is_frozen(&immutable, Some(&existing)) && !is_frozen(&immutable, None));
     let kept = build(&immutable, WRITER, Some(&existing), None).unwrap();
     assert_eq!(kept.data, existing.data);
@@ -84,7 +113,13 @@ fn an_immutable_target_keeps_the_content_of_what_exists() {
 #[test]
 fn policies_without_ownership_take_the_owner_label_off() {
     let owned = build(&spec(json!({})), WRITER, None, Some(rendered("ripe"))).unwrap();
-    let orphan = build(&spec(json!({"creationPolicy": "Orphan"})), WRITER, Some(&owned), Some(rendered("ripe"))).unwrap();
+    let orphan = build(
+        &spec(json!({"creationPolicy": "Orphan"})),
+        WRITER,
+        Some(&owned),
+        Some(rendered("ripe")),
+    )
+    .unwrap();
     assert!(orphan.owners.is_empty() && !orphan.labels.contains_key(names::OWNER_LABEL));
 }
 
@@ -92,7 +127,11 @@ fn policies_without_ownership_take_the_owner_label_off() {
 fn stale_metadata_of_names_between_28_and_63_bytes_is_not_found() {
     let name = "a".repeat(40);
     let mut secret = TargetSecret::new("orchard", "gate");
-    let keys = ManagedKeys { data: ["k".to_owned()].into(), labels: ["l".to_owned()].into(), ..ManagedKeys::default() };
+    let keys = ManagedKeys {
+        data: ["k".to_owned()].into(),
+        labels: ["l".to_owned()].into(),
+        ..ManagedKeys::default()
+    };
     secret.managed.insert(names::field_manager(&name), keys);
     let found = managed_keys(&secret, &name);
     assert!(found.data.contains("k") && found.labels.is_empty());

@@ -61,13 +61,18 @@ pub type Selects<'a> = &'a dyn Fn(&PushStoreRef, &BTreeMap<String, String>) -> R
 /// ESO's text.
 pub fn check_store_refs(spec: &PushSecretSpec) -> Result<(), String> {
     for (i, entry) in spec.data_to.iter().enumerate() {
-        let Some(reference) = &entry.store_ref else { return Err(format!("dataTo[{i}]: storeRef is required")) };
+        let Some(reference) = &entry.store_ref else {
+            return Err(format!("dataTo[{i}]: storeRef is required"));
+        };
         if reference.name.is_empty() && reference.label_selector.is_none() {
             return Err(format!("dataTo[{i}]: storeRef must have name or labelSelector"));
         }
         let named = |r: &PushStoreRef| r.name == reference.name && r.kind.as_str() == reference.kind.as_str();
         if !reference.name.is_empty() && !spec.secret_store_refs.iter().any(named) {
-            return Err(format!("dataTo[{i}]: storeRef {:?} not found in secretStoreRefs", reference.name));
+            return Err(format!(
+                "dataTo[{i}]: storeRef {:?} not found in secretStoreRefs",
+                reference.name
+            ));
         }
     }
     Ok(())
@@ -79,24 +84,34 @@ pub fn check_store_refs(spec: &PushSecretSpec) -> Result<(), String> {
 /// ESO's text.
 pub fn check_label_refs(spec: &PushSecretSpec, stores: &[Store<'_>], selects: Selects<'_>) -> Result<(), String> {
     for (i, entry) in spec.data_to.iter().enumerate() {
-        let Some(reference) = entry.store_ref.as_ref().filter(|r| r.name.is_empty()) else { continue };
+        let Some(reference) = entry.store_ref.as_ref().filter(|r| r.name.is_empty()) else {
+            continue;
+        };
         let mut hit = false;
         for store in stores.iter().filter(|s| s.kind == reference.kind.as_str()) {
             hit |= selects(reference, store.labels).map_err(|e| format!("dataTo[{i}]: invalid labelSelector: {e}"))?;
         }
         if !hit {
-            return Err(format!("dataTo[{i}]: labelSelector does not match any store in secretStoreRefs"));
+            return Err(format!(
+                "dataTo[{i}]: labelSelector does not match any store in secretStoreRefs"
+            ));
         }
     }
     Ok(())
 }
 
 fn applies(entry: &DataTo, store: Store<'_>, selects: Selects<'_>) -> Result<bool, String> {
-    let Some(reference) = &entry.store_ref else { return Ok(false) };
+    let Some(reference) = &entry.store_ref else {
+        return Ok(false);
+    };
     if reference.kind.as_str() != store.kind {
         return Ok(false);
     }
-    if reference.name.is_empty() { selects(reference, store.labels) } else { Ok(reference.name == store.name) }
+    if reference.name.is_empty() {
+        selects(reference, store.labels)
+    } else {
+        Ok(reference.name == store.name)
+    }
 }
 
 /// The entries for one store and one Secret, in the order they are pushed: expanded ones, then `data`.
@@ -120,7 +135,8 @@ pub fn for_store(
         // ESO counts within the entries that concern the store.
         let i = index;
         index += 1;
-        let made = expand(entry, secret, transform).map_err(|e| format!("failed to expand dataTo: dataTo[{i}]: {e}"))?;
+        let made =
+            expand(entry, secret, transform).map_err(|e| format!("failed to expand dataTo: dataTo[{i}]: {e}"))?;
         for one in made {
             let remote = &one.data.match_.remote_ref.remote_key;
             let source = match &one.bundle {
@@ -157,13 +173,20 @@ fn expand(entry: &DataTo, secret: &SecretData, transform: Transform<'_>) -> Resu
         return Ok(Vec::new());
     }
     let data = |secret_key: &str, remote_key: String| {
-        let mut data = PushData { metadata: entry.metadata.clone(), conversion_strategy: Some(PushConversionStrategy::None), ..PushData::default() };
+        let mut data = PushData {
+            metadata: entry.metadata.clone(),
+            conversion_strategy: Some(PushConversionStrategy::None),
+            ..PushData::default()
+        };
         secret_key.clone_into(&mut data.match_.secret_key);
         data.match_.remote_ref.remote_key = remote_key;
         data
     };
     if !entry.remote_key.is_empty() {
-        return Ok(vec![Entry { data: data("", entry.remote_key.clone()), bundle: Some(kept) }]);
+        return Ok(vec![Entry {
+            data: data("", entry.remote_key.clone()),
+            bundle: Some(kept),
+        }]);
     }
     let mut out = Vec::new();
     for key in kept.keys() {
@@ -172,7 +195,10 @@ fn expand(entry: &DataTo, secret: &SecretData, transform: Transform<'_>) -> Resu
         if remote.is_empty() {
             return Err(format!("empty remote key produced for source key {original:?}"));
         }
-        out.push(Entry { data: data(&original, remote), bundle: None });
+        out.push(Entry {
+            data: data(&original, remote),
+            bundle: None,
+        });
     }
     Ok(out)
 }
@@ -216,17 +242,30 @@ fn rewrite(steps: &[PushRewrite], key: &str, transform: Transform<'_>) -> Result
 fn combine(expanded: Vec<Entry>, explicit: &[PushData], secret: &SecretData) -> Result<Vec<Entry>, String> {
     let mut named = BTreeSet::new();
     for data in explicit {
-        named.insert(original_key(data.conversion_strategy.as_ref(), secret, &data.match_.secret_key)?);
+        named.insert(original_key(
+            data.conversion_strategy.as_ref(),
+            secret,
+            &data.match_.secret_key,
+        )?);
     }
-    let kept = expanded.into_iter().filter(|e| !named.contains(&e.data.match_.secret_key));
-    let all: Vec<Entry> =
-        kept.chain(explicit.iter().map(|data| Entry { data: data.clone(), bundle: None })).collect();
+    let kept = expanded
+        .into_iter()
+        .filter(|e| !named.contains(&e.data.match_.secret_key));
+    let all: Vec<Entry> = kept
+        .chain(explicit.iter().map(|data| Entry {
+            data: data.clone(),
+            bundle: None,
+        }))
+        .collect();
     let mut seen = BTreeMap::new();
     for entry in &all {
         let (remote, source) = (&entry.data.match_.remote_ref, &entry.data.match_.secret_key);
         if let Some(other) = seen.insert((&remote.remote_key, &remote.property), source) {
-            let property =
-                if remote.property.is_empty() { String::new() } else { format!(" with property {:?}", remote.property) };
+            let property = if remote.property.is_empty() {
+                String::new()
+            } else {
+                format!(" with property {:?}", remote.property)
+            };
             return Err(format!(
                 "duplicate remote key {:?}{property}: source keys {other:?} and {source:?} both map to the same destination",
                 remote.remote_key
@@ -248,12 +287,22 @@ mod tests {
 
     fn made(spec: Value, keys: &[&str]) -> Result<Vec<String>, String> {
         let spec: PushSecretSpec = serde_json::from_value(spec).unwrap();
-        let secret: SecretData = keys.iter().map(|k| ((*k).to_owned(), SecretValue::from("v".to_owned()))).collect();
+        let secret: SecretData = keys
+            .iter()
+            .map(|k| ((*k).to_owned(), SecretValue::from("v".to_owned())))
+            .collect();
         let labels = BTreeMap::new();
-        let store = Store { kind: "SecretStore", name: "s", labels: &labels };
+        let store = Store {
+            kind: "SecretStore",
+            name: "s",
+            labels: &labels,
+        };
         let mut upper = |_: &str, key: &str| Ok(key.to_uppercase());
         let entries = for_store(&spec, store, &secret, &|_, _| Ok(true), &mut upper)?;
-        Ok(entries.iter().map(|e| format!("{}>{}", e.data.match_.secret_key, e.data.match_.remote_ref.remote_key)).collect())
+        Ok(entries
+            .iter()
+            .map(|e| format!("{}>{}", e.data.match_.secret_key, e.data.match_.remote_ref.remote_key))
+            .collect())
     }
 
     fn to(more: Value) -> Value {
@@ -266,7 +315,10 @@ mod tests {
     fn keys_are_matched_rewritten_and_sorted() {
         let rewrite = json!([{"regexp": {"source": "^db-", "target": "x-$0"}}, {"transform": {"template": "t"}}]);
         let spec = json!({"dataTo": [to(json!({"match": {"regexp": "^db"}, "rewrite": rewrite}))]});
-        assert_eq!(made(spec, &["web", "db-user", "db-pass"]).unwrap(), ["db-pass>X-DB-PASS", "db-user>X-DB-USER"]);
+        assert_eq!(
+            made(spec, &["web", "db-user", "db-pass"]).unwrap(),
+            ["db-pass>X-DB-PASS", "db-user>X-DB-USER"]
+        );
     }
 
     #[test]
@@ -286,15 +338,23 @@ mod tests {
     fn refusals_in_the_operators_words() {
         let same = json!([{"regexp": {"source": ".*", "target": ""}}]);
         let cases = [
-            (json!({"dataTo": [to(json!({"match": {"regexp": "("}}))]}),
-             "failed to expand dataTo: dataTo[0]: match failed: failed to compile regexp pattern \"(\": error parsing regexp: missing closing ): `(`"),
-            (json!({"dataTo": [to(json!({"rewrite": same}))]}),
-             "failed to expand dataTo: dataTo[0]: empty remote key produced for source key \"a\""),
-            (json!({"dataTo": [to(json!({})), to(json!({"remoteKey": "a"}))]}),
-             "failed to expand dataTo: dataTo[1]: duplicate remote key \"a\" from source key \"(bundle)\" (conflicts with dataTo[0]:a)"),
-            (json!({"data": [{"match": {"secretKey": "a", "remoteRef": {"remoteKey": "x", "property": "p"}}},
+            (
+                json!({"dataTo": [to(json!({"match": {"regexp": "("}}))]}),
+                "failed to expand dataTo: dataTo[0]: match failed: failed to compile regexp pattern \"(\": error parsing regexp: missing closing ): `(`",
+            ),
+            (
+                json!({"dataTo": [to(json!({"rewrite": same}))]}),
+                "failed to expand dataTo: dataTo[0]: empty remote key produced for source key \"a\"",
+            ),
+            (
+                json!({"dataTo": [to(json!({})), to(json!({"remoteKey": "a"}))]}),
+                "failed to expand dataTo: dataTo[1]: duplicate remote key \"a\" from source key \"(bundle)\" (conflicts with dataTo[0]:a)",
+            ),
+            (
+                json!({"data": [{"match": {"secretKey": "a", "remoteRef": {"remoteKey": "x", "property": "p"}}},
                              {"match": {"secretKey": "b", "remoteRef": {"remoteKey": "x", "property": "p"}}}]}),
-             "failed to merge data entries: duplicate remote key \"x\" with property \"p\": source keys \"a\" and \"b\" both map to the same destination"),
+                "failed to merge data entries: duplicate remote key \"x\" with property \"p\": source keys \"a\" and \"b\" both map to the same destination",
+            ),
         ];
         for (spec, expected) in cases {
             assert_eq!(made(spec, &["a", "b"]).unwrap_err(), expected);
@@ -303,8 +363,13 @@ mod tests {
 
     #[test]
     fn a_named_store_must_be_among_the_references() {
-        let spec: PushSecretSpec =
-            serde_json::from_value(json!({"secretStoreRefs": [{"name": "a"}], "dataTo": [{"storeRef": {"name": "b"}}]})).unwrap();
-        assert_eq!(check_store_refs(&spec).unwrap_err(), "dataTo[0]: storeRef \"b\" not found in secretStoreRefs");
+        let spec: PushSecretSpec = serde_json::from_value(
+            json!({"secretStoreRefs": [{"name": "a"}], "dataTo": [{"storeRef": {"name": "b"}}]}),
+        )
+        .unwrap();
+        assert_eq!(
+            check_store_refs(&spec).unwrap_err(),
+            "dataTo[0]: storeRef \"b\" not found in secretStoreRefs"
+        );
     }
 }

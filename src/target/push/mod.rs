@@ -39,7 +39,8 @@ pub fn is_due(
         return false;
     }
     let Some(at) = refreshed else { return true };
-    at.checked_add(SignedDuration::from_nanos(interval.as_nanos())).is_ok_and(|end| end < now)
+    at.checked_add(SignedDuration::from_nanos(interval.as_nanos()))
+        .is_ok_and(|end| end < now)
 }
 
 /// How long until the next push after one at `at`; `None`: only at an event.
@@ -62,12 +63,18 @@ pub fn merge(new: &SyncedPushSecrets, old: &SyncedPushSecrets) -> SyncedPushSecr
 /// The namespace an entry's envelope sends it to instead of the store's; empty for none.
 pub fn namespace_override(data: &PushData) -> &str {
     let spec = data.metadata.as_ref().and_then(|m| member(m, "spec"));
-    spec.and_then(|s| member(s, "remoteNamespace")).and_then(Value::as_str).unwrap_or_default()
+    spec.and_then(|s| member(s, "remoteNamespace"))
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// A member of an envelope, whose names match in any case.
 fn member<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
-    value.as_object()?.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    value
+        .as_object()?
+        .iter()
+        .find(|(key, _)| key.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value)
 }
 
 /// The entries of `old` that `new` does not have, by store: gone from the spec, or sent to another namespace now.
@@ -104,7 +111,10 @@ mod tests {
     #[test]
     fn a_change_is_due_even_with_an_interval_of_zero_and_the_future_is_believed() {
         let at = |s| Timestamp::from_second(s).unwrap();
-        let status = PushSecretStatus { synced_resource_version: "1-a".to_owned(), ..PushSecretStatus::default() };
+        let status = PushSecretStatus {
+            synced_resource_version: "1-a".to_owned(),
+            ..PushSecretStatus::default()
+        };
         let hour = GoDuration::HOUR;
         for (refreshed, interval, version, now, due) in [
             (Some(at(0)), GoDuration::ZERO, "2-a", 10, true),
@@ -114,13 +124,20 @@ mod tests {
             (Some(at(0)), hour, "1-a", 3601, true),
             (Some(at(9_000)), hour, "1-a", 10, false),
         ] {
-            assert_eq!(is_due(&status, refreshed, interval, version, at(now)), due, "{refreshed:?} {version} {now}");
+            assert_eq!(
+                is_due(&status, refreshed, interval, version, at(now)),
+                due,
+                "{refreshed:?} {version} {now}"
+            );
         }
     }
 
     #[test]
     fn on_failure_the_recorded_entry_stays() {
-        let (new, old) = (map(json!({"S/a": {"r": entry("new"), "q": entry("new")}})), map(json!({"S/a": {"r": entry("old")}, "S/b": {}})));
+        let (new, old) = (
+            map(json!({"S/a": {"r": entry("new"), "q": entry("new")}})),
+            map(json!({"S/a": {"r": entry("old")}, "S/b": {}})),
+        );
         let merged = merge(&new, &old);
         assert_eq!(merged["S/a"]["r"].match_.secret_key, "old");
         assert_eq!((merged["S/a"].len(), merged["S/b"].len()), (2, 0));
@@ -128,10 +145,14 @@ mod tests {
 
     #[test]
     fn stale_is_what_left_a_store_or_moved_to_another_namespace() {
-        let moved = json!({"match": {"remoteRef": {"remoteKey": "r"}}, "metadata": {"spec": {"RemoteNamespace": "attic"}}});
+        let moved =
+            json!({"match": {"remoteRef": {"remoteKey": "r"}}, "metadata": {"spec": {"RemoteNamespace": "attic"}}});
         let old = map(json!({"S/a": {"r": entry("k"), "q": entry("k")}, "S/b": {"r": moved}}));
         let new = map(json!({"S/a": {"r": entry("other")}, "S/b": {"r": entry("k")}}));
-        let gone: Vec<_> = stale(&old, &new).into_iter().map(|(store, key, _)| format!("{store} {key}")).collect();
+        let gone: Vec<_> = stale(&old, &new)
+            .into_iter()
+            .map(|(store, key, _)| format!("{store} {key}"))
+            .collect();
         assert_eq!(gone, ["S/a q", "S/b r"]);
         let data: PushData = old["S/b"]["r"].clone();
         assert_eq!(namespace_override(&data), "attic");

@@ -35,12 +35,19 @@ pub(super) fn rounds(reader: &mut Reader<'_>) -> Result<u32, CryptoError> {
 /// Reads the parameters of a key derivation, which must be PBKDF2; `scheme` is the word for messages.
 pub(super) fn read_pbkdf2<'d>(kdf: Algorithm<'d>, scheme: &str) -> Result<Pbkdf2<'d>, CryptoError> {
     if kdf.oid != oid::PBKDF2 {
-        return Err(not_implemented(&format!("{scheme} kdf algorithm {} is not supported", oid::dotted(kdf.oid))));
+        return Err(not_implemented(&format!(
+            "{scheme} kdf algorithm {} is not supported",
+            oid::dotted(kdf.oid)
+        )));
     }
-    let mut parameters = Reader::new(kdf.parameters).nested(tag::SEQUENCE).ok_or_else(malformed)?;
+    let mut parameters = Reader::new(kdf.parameters)
+        .nested(tag::SEQUENCE)
+        .ok_or_else(malformed)?;
     let salt = parameters.element().ok_or_else(malformed)?;
     if salt.tag != tag::OCTET_STRING {
-        return Err(not_implemented(&format!("only octet string salts are supported for {scheme}/pbkdf2")));
+        return Err(not_implemented(&format!(
+            "only octet string salts are supported for {scheme}/pbkdf2"
+        )));
     }
     let rounds = rounds(&mut parameters)?;
     let length = match parameters.peek() {
@@ -54,7 +61,12 @@ pub(super) fn read_pbkdf2<'d>(kdf: Algorithm<'d>, scheme: &str) -> Result<Pbkdf2
         hmac_hash(prf.oid)
             .ok_or_else(|| not_implemented(&format!("{scheme} prf {} is not supported", oid::dotted(prf.oid))))?
     };
-    Ok(Pbkdf2 { salt: salt.content, rounds, length, hash })
+    Ok(Pbkdf2 {
+        salt: salt.content,
+        rounds,
+        length,
+        hash,
+    })
 }
 
 /// The hash inside an HMAC algorithm.
@@ -81,13 +93,19 @@ pub(super) fn decrypt(
         oid::SHA_3DES => 24,
         oid::SHA_RC2_128 => 16,
         oid::SHA_RC2_40 => 5,
-        other => return Err(not_implemented(&format!("pbe algorithm {} is not supported", oid::dotted(other)))),
+        other => {
+            return Err(not_implemented(&format!(
+                "pbe algorithm {} is not supported",
+                oid::dotted(other)
+            )));
+        }
     };
-    let mut parameters = Reader::new(algorithm.parameters).nested(tag::SEQUENCE).ok_or_else(malformed)?;
+    let mut parameters = Reader::new(algorithm.parameters)
+        .nested(tag::SEQUENCE)
+        .ok_or_else(malformed)?;
     let salt = parameters.content(tag::OCTET_STRING).ok_or_else(malformed)?;
     let rounds = rounds(&mut parameters)?;
-    let mut derive =
-        |purpose, length| pkcs12(Hash::Sha1, purpose, &password.wide, salt, rounds, length, allowance);
+    let mut derive = |purpose, length| pkcs12(Hash::Sha1, purpose, &password.wide, salt, rounds, length, allowance);
     let (key, iv) = (derive(Purpose::Key, length)?, derive(Purpose::Iv, OLD_BLOCK)?);
     check_length(data, OLD_BLOCK)?;
     if algorithm.oid == oid::SHA_3DES {
@@ -103,14 +121,21 @@ fn decrypt_pbes2(
     password: &Password,
     allowance: &mut Allowance<'_>,
 ) -> Result<Zeroizing<Vec<u8>>, CryptoError> {
-    let mut parameters = Reader::new(algorithm.parameters).nested(tag::SEQUENCE).ok_or_else(malformed)?;
+    let mut parameters = Reader::new(algorithm.parameters)
+        .nested(tag::SEQUENCE)
+        .ok_or_else(malformed)?;
     let kdf = read_pbkdf2(parameters.algorithm().ok_or_else(malformed)?, "pbes2")?;
     let scheme = parameters.algorithm().ok_or_else(malformed)?;
     let length = match scheme.oid {
         oid::AES_128_CBC => 16,
         oid::AES_192_CBC => 24,
         oid::AES_256_CBC => 32,
-        other => return Err(not_implemented(&format!("pbes2 algorithm {} is not supported", oid::dotted(other)))),
+        other => {
+            return Err(not_implemented(&format!(
+                "pbes2 algorithm {} is not supported",
+                oid::dotted(other)
+            )));
+        }
     };
     let key = pbkdf2(kdf.hash, &password.text, kdf.salt, kdf.rounds, length, allowance)?;
     let iv = Reader::new(scheme.parameters).element().ok_or_else(malformed)?.content;

@@ -49,9 +49,30 @@ impl Hash {
     /// The keyed hash of a message.
     pub fn mac(self, key: &[u8], message: &[u8]) -> Option<Vec<u8>> {
         match self {
-            Self::Sha1 => Some(Hmac::<Sha1>::new_from_slice(key).ok()?.chain_update(message).finalize().into_bytes().to_vec()),
-            Self::Sha256 => Some(Hmac::<Sha256>::new_from_slice(key).ok()?.chain_update(message).finalize().into_bytes().to_vec()),
-            Self::Sha512 => Some(Hmac::<Sha512>::new_from_slice(key).ok()?.chain_update(message).finalize().into_bytes().to_vec()),
+            Self::Sha1 => Some(
+                Hmac::<Sha1>::new_from_slice(key)
+                    .ok()?
+                    .chain_update(message)
+                    .finalize()
+                    .into_bytes()
+                    .to_vec(),
+            ),
+            Self::Sha256 => Some(
+                Hmac::<Sha256>::new_from_slice(key)
+                    .ok()?
+                    .chain_update(message)
+                    .finalize()
+                    .into_bytes()
+                    .to_vec(),
+            ),
+            Self::Sha512 => Some(
+                Hmac::<Sha512>::new_from_slice(key)
+                    .ok()?
+                    .chain_update(message)
+                    .finalize()
+                    .into_bytes()
+                    .to_vec(),
+            ),
         }
     }
 }
@@ -100,7 +121,9 @@ pub(super) fn pkcs12(
         }
         output.extend_from_slice(&digest);
         let increment = filled(&digest, block);
-        input.chunks_exact_mut(block).for_each(|chunk| add_one_more(chunk, &increment));
+        input
+            .chunks_exact_mut(block)
+            .for_each(|chunk| add_one_more(chunk, &increment));
     }
     output.truncate(length);
     Ok(output)
@@ -108,7 +131,16 @@ pub(super) fn pkcs12(
 
 /// The bytes over and over, up to a multiple of the block size.
 fn filled(bytes: &[u8], block: usize) -> Vec<u8> {
-    bytes.iter().copied().cycle().take(if bytes.is_empty() { 0 } else { bytes.len().div_ceil(block) * block }).collect()
+    bytes
+        .iter()
+        .copied()
+        .cycle()
+        .take(if bytes.is_empty() {
+            0
+        } else {
+            bytes.len().div_ceil(block) * block
+        })
+        .collect()
 }
 
 /// `chunk + increment + 1`, dropping what does not fit.
@@ -123,5 +155,9 @@ fn add_one_more(chunk: &mut [u8], increment: &[u8]) {
 
 fn allow(allowance: &mut Allowance<'_>, rounds: u32, blocks: usize) -> Result<(), CryptoError> {
     let hashes = u64::from(rounds).saturating_mul(u64::try_from(blocks).unwrap_or(u64::MAX));
-    if allowance(hashes) { Ok(()) } else { Err(CryptoError::limit()) }
+    if allowance(hashes) {
+        Ok(())
+    } else {
+        Err(CryptoError::limit())
+    }
 }

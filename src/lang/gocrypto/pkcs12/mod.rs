@@ -30,12 +30,18 @@ impl Password {
         let text = Zeroizing::new(String::from_utf8_lossy(password).into_owned());
         let mut wide = Zeroizing::new(wide_text(&text)?);
         wide.extend_from_slice(&[0, 0]);
-        Ok(Self { wide, text: Zeroizing::new(text.as_bytes().to_vec()) })
+        Ok(Self {
+            wide,
+            text: Zeroizing::new(text.as_bytes().to_vec()),
+        })
     }
 
     /// No password at all, which the old derivation tells from an empty one.
     fn none() -> Self {
-        Self { wide: Zeroizing::new(Vec::new()), text: Zeroizing::new(Vec::new()) }
+        Self {
+            wide: Zeroizing::new(Vec::new()),
+            text: Zeroizing::new(Vec::new()),
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -47,9 +53,8 @@ impl Password {
 fn wide_text(text: &str) -> Result<Vec<u8>, CryptoError> {
     let mut wide = Vec::with_capacity(2 * text.len() + 2);
     for c in text.chars() {
-        let unit = u16::try_from(u32::from(c)).map_err(|_| {
-            CryptoError::new("pkcs12: string contains characters that cannot be encoded in UCS-2")
-        })?;
+        let unit = u16::try_from(u32::from(c))
+            .map_err(|_| CryptoError::new("pkcs12: string contains characters that cannot be encoded in UCS-2"))?;
         wide.extend_from_slice(&unit.to_be_bytes());
     }
     Ok(wide)

@@ -53,8 +53,13 @@ pub fn read(data: &[u8], password: &[u8], allowance: &mut Allowance<'_>) -> Resu
     if bags.certificates.is_empty() {
         return Err(CryptoError::new("pkcs12: certificate missing"));
     }
-    let key = bags.key.ok_or_else(|| CryptoError::new("pkcs12: private key missing"))?;
-    Ok(Contents { key, certificates: bags.certificates })
+    let key = bags
+        .key
+        .ok_or_else(|| CryptoError::new("pkcs12: private key missing"))?;
+    Ok(Contents {
+        key,
+        certificates: bags.certificates,
+    })
 }
 
 /// The outermost structure.
@@ -74,8 +79,17 @@ impl<'d> File<'d> {
         }
         let version = outer.small().ok_or_else(malformed)?;
         let (kind, content) = content_info(&mut outer)?;
-        let mac = if outer.is_empty() { None } else { Some(Mac::read(&mut outer).ok_or_else(malformed)?) };
-        Ok(Self { version, kind, content, mac })
+        let mac = if outer.is_empty() {
+            None
+        } else {
+            Some(Mac::read(&mut outer).ok_or_else(malformed)?)
+        };
+        Ok(Self {
+            version,
+            kind,
+            content,
+            mac,
+        })
     }
 }
 
@@ -90,7 +104,11 @@ fn content_info<'d>(reader: &mut Reader<'d>) -> Result<(&'d [u8], &'d [u8]), Cry
 fn octets(content: &[u8]) -> Result<&[u8], CryptoError> {
     let mut reader = Reader::new(content);
     let octets = reader.content(tag::OCTET_STRING).ok_or_else(malformed)?;
-    if reader.is_empty() { Ok(octets) } else { Err(CryptoError::new("pkcs12: trailing data found")) }
+    if reader.is_empty() {
+        Ok(octets)
+    } else {
+        Err(CryptoError::new("pkcs12: trailing data found"))
+    }
 }
 
 /// The proof that password and contents belong together.
@@ -109,7 +127,12 @@ impl<'d> Mac<'d> {
         let digest = info.content(tag::OCTET_STRING)?;
         let salt = mac.content(tag::OCTET_STRING)?;
         let rounds = if mac.is_empty() { 1 } else { rounds(&mut mac).ok()? };
-        Some(Self { algorithm, digest, salt, rounds })
+        Some(Self {
+            algorithm,
+            digest,
+            salt,
+            rounds,
+        })
     }
 
     fn verify(&self, message: &[u8], password: &Password, allowance: &mut Allowance<'_>) -> Result<bool, CryptoError> {
@@ -119,10 +142,21 @@ impl<'d> Mac<'d> {
             oid::SHA512 => Hash::Sha512,
             oid::PBMAC1 => return self.verify_pbmac1(message, password, allowance),
             other => {
-                return Err(not_implemented(&format!("MAC digest algorithm not supported: {}", oid::dotted(other))));
+                return Err(not_implemented(&format!(
+                    "MAC digest algorithm not supported: {}",
+                    oid::dotted(other)
+                )));
             }
         };
-        let key = pkcs12(hash, Purpose::Mac, &password.wide, self.salt, self.rounds, hash.size(), allowance)?;
+        let key = pkcs12(
+            hash,
+            Purpose::Mac,
+            &password.wide,
+            self.salt,
+            self.rounds,
+            hash.size(),
+            allowance,
+        )?;
         Ok(self.matches(hash, &key, message))
     }
 
@@ -133,17 +167,23 @@ impl<'d> Mac<'d> {
         allowance: &mut Allowance<'_>,
     ) -> Result<bool, CryptoError> {
         let decoding = |error: CryptoError| error.prefixed("error decoding PBMAC1 parameters: ");
-        let mut parameters =
-            Reader::new(self.algorithm.parameters).nested(tag::SEQUENCE).ok_or_else(|| decoding(malformed()))?;
+        let mut parameters = Reader::new(self.algorithm.parameters)
+            .nested(tag::SEQUENCE)
+            .ok_or_else(|| decoding(malformed()))?;
         let kdf = parameters.algorithm().ok_or_else(|| decoding(malformed()))?;
         let mac = parameters.algorithm().ok_or_else(|| decoding(malformed()))?;
         let kdf = read_pbkdf2(kdf, "PBMAC1")?;
         let hash = hmac_hash(mac.oid).ok_or_else(|| {
-            not_implemented(&format!("PBMAC1 MAC algorithm {} is not supported", oid::dotted(mac.oid)))
+            not_implemented(&format!(
+                "PBMAC1 MAC algorithm {} is not supported",
+                oid::dotted(mac.oid)
+            ))
         })?;
         let length = match kdf.length {
             None | Some(..=0) => {
-                return Err(not_implemented("PBMAC1 requires explicit KeyLength parameter in PBKDF2 parameters"));
+                return Err(not_implemented(
+                    "PBMAC1 requires explicit KeyLength parameter in PBKDF2 parameters",
+                ));
             }
             Some(length @ ..20) => {
                 return Err(not_implemented(&format!(
@@ -151,7 +191,9 @@ impl<'d> Mac<'d> {
                 )));
             }
             Some(length @ 65..) => {
-                return Err(not_implemented(&format!("PBMAC1 key length {length} is too large (maximum 64 octets)")));
+                return Err(not_implemented(&format!(
+                    "PBMAC1 key length {length} is too large (maximum 64 octets)"
+                )));
             }
             Some(length) => usize::try_from(length).map_err(|_| malformed())?,
         };
@@ -160,7 +202,8 @@ impl<'d> Mac<'d> {
     }
 
     fn matches(&self, hash: Hash, key: &[u8], message: &[u8]) -> bool {
-        hash.mac(key, message).is_some_and(|expected| bool::from(expected.as_slice().ct_eq(self.digest)))
+        hash.mac(key, message)
+            .is_some_and(|expected| bool::from(expected.as_slice().ct_eq(self.digest)))
     }
 }
 
@@ -187,7 +230,9 @@ fn open_safes(
         .map(|(kind, content)| match kind {
             oid::DATA => octets(content).map(|data| Zeroizing::new(data.to_vec())),
             oid::ENCRYPTED_DATA => open_encrypted(content, password, allowance),
-            _ => Err(not_implemented("only data and encryptedData content types are supported in authenticated safe")),
+            _ => Err(not_implemented(
+                "only data and encryptedData content types are supported in authenticated safe",
+            )),
         })
         .collect()
 }
@@ -262,7 +307,9 @@ fn read_certificate(value: &[u8]) -> Result<Certificate, CryptoError> {
     let mut certificates = Certificate::parse_all(data)?;
     match (certificates.pop(), certificates.is_empty()) {
         (Some(certificate), true) => Ok(certificate),
-        _ => Err(CryptoError::new("pkcs12: expected exactly one certificate in the certBag")),
+        _ => Err(CryptoError::new(
+            "pkcs12: expected exactly one certificate in the certBag",
+        )),
     }
 }
 

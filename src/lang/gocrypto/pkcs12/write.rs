@@ -46,7 +46,10 @@ pub fn write_trust_store(
     let mut bags = Vec::with_capacity(certificates.len());
     for certificate in certificates {
         let name = der::encode(tag::BMP, &[&wide_text(&certificate.subject_text())?]);
-        bags.push(certificate_bag(certificate, &[&trusted, &attribute(oid::FRIENDLY_NAME, &name)]));
+        bags.push(certificate_bag(
+            certificate,
+            &[&trusted, &attribute(oid::FRIENDLY_NAME, &name)],
+        ));
     }
     let safe = encrypted_safe(&list(&bags), &password, random, allowance)?;
     file(&[safe], &password, random, allowance)
@@ -74,11 +77,18 @@ fn bag(kind: &[u8], value: &[u8], attributes: &[&[u8]]) -> Encoded {
 
 fn certificate_bag(certificate: &Certificate, attributes: &[&[u8]]) -> Encoded {
     let data = der::encode(tag::explicit(0), &[&der::octets(certificate.raw())]);
-    bag(oid::CERT_BAG, &der::sequence(&[&der::oid(oid::X509_CERTIFICATE), &data]), attributes)
+    bag(
+        oid::CERT_BAG,
+        &der::sequence(&[&der::oid(oid::X509_CERTIFICATE), &data]),
+        attributes,
+    )
 }
 
 fn plain_safe(contents: &[u8]) -> Encoded {
-    der::sequence(&[&der::oid(oid::DATA), &der::encode(tag::explicit(0), &[&der::octets(contents)])])
+    der::sequence(&[
+        &der::oid(oid::DATA),
+        &der::encode(tag::explicit(0), &[&der::octets(contents)]),
+    ])
 }
 
 fn encrypted_safe(
@@ -88,10 +98,16 @@ fn encrypted_safe(
     allowance: &mut Allowance<'_>,
 ) -> Result<Encoded, CryptoError> {
     let (algorithm, encrypted) = encrypt(contents, password, random, allowance)?;
-    let info =
-        der::sequence(&[&der::oid(oid::DATA), &algorithm, &der::encode(tag::implicit(0), &[&encrypted])]);
+    let info = der::sequence(&[
+        &der::oid(oid::DATA),
+        &algorithm,
+        &der::encode(tag::implicit(0), &[&encrypted]),
+    ]);
     let data = der::sequence(&[&der::small(0), &info]);
-    Ok(der::sequence(&[&der::oid(oid::ENCRYPTED_DATA), &der::encode(tag::explicit(0), &[&data])]))
+    Ok(der::sequence(&[
+        &der::oid(oid::ENCRYPTED_DATA),
+        &der::encode(tag::explicit(0), &[&data]),
+    ]))
 }
 
 /// Puts safes together and proves them with a MAC.

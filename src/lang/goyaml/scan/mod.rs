@@ -98,14 +98,18 @@ impl<'t> Scanner<'t> {
         while (self.queue.is_empty() || self.head_may_be_key()?) && !self.ended {
             self.fetch()?;
         }
-        self.queue.front().ok_or_else(|| YamlError::new("yaml: attempted to go past the end of stream"))
+        self.queue
+            .front()
+            .ok_or_else(|| YamlError::new("yaml: attempted to go past the end of stream"))
     }
 
     /// The next token.
     pub fn next(&mut self) -> Result<Token, YamlError> {
         self.peek()?;
         self.taken += 1;
-        self.queue.pop_front().ok_or_else(|| YamlError::new("yaml: attempted to go past the end of stream"))
+        self.queue
+            .pop_front()
+            .ok_or_else(|| YamlError::new("yaml: attempted to go past the end of stream"))
     }
 
     /// True while the first waiting token may turn out to be a key.
@@ -266,7 +270,13 @@ impl<'t> Scanner<'t> {
         let token = self.taken + self.queue.len();
         self.remove_key()?;
         if let Some(key) = self.keys.last_mut() {
-            *key = SimpleKey { possible: true, required, token, waits: true, mark: self.source.mark };
+            *key = SimpleKey {
+                possible: true,
+                required,
+                token,
+                waits: true,
+                mark: self.source.mark,
+            };
         }
         Ok(())
     }
@@ -356,7 +366,10 @@ impl<'t> Scanner<'t> {
     fn fetch_flow_start(&mut self, kind: Kind) -> Result<(), YamlError> {
         self.save_key()?;
         let token = self.taken + self.queue.len();
-        self.keys.push(SimpleKey { token, ..SimpleKey::default() });
+        self.keys.push(SimpleKey {
+            token,
+            ..SimpleKey::default()
+        });
         self.flow_level += 1;
         if self.flow_level > MAX_DEPTH {
             return Err(self.error(self.source.mark, &format!("exceeded max depth of {MAX_DEPTH}")));
@@ -371,7 +384,10 @@ impl<'t> Scanner<'t> {
         if self.flow_level > 0 {
             self.flow_level -= 1;
             if let Some(inner) = self.keys.pop() {
-                self.keys.iter_mut().filter(|key| key.token == inner.token).for_each(|key| key.waits = false);
+                self.keys
+                    .iter_mut()
+                    .filter(|key| key.token == inner.token)
+                    .for_each(|key| key.waits = false);
             }
         }
         self.key_allowed = false;
@@ -418,7 +434,13 @@ impl<'t> Scanner<'t> {
         let last = self.keys.len().saturating_sub(1);
         if self.check_key(last)? {
             let key = self.keys[last];
-            self.insert(key.token, Token { kind: Kind::Key, start: key.mark });
+            self.insert(
+                key.token,
+                Token {
+                    kind: Kind::Key,
+                    start: key.mark,
+                },
+            );
             self.roll_indent(key.mark.column, Some(key.token), Kind::BlockMappingStart, key.mark)?;
             self.keys[last].possible = false;
             self.keys[last].waits = false;
@@ -438,7 +460,8 @@ impl<'t> Scanner<'t> {
         self.source.skip();
         let name = self.take_word()?;
         let c = self.source.peek(0);
-        if name.is_empty() || !(is_blank_break_or_end(c) || matches!(c, '?' | ':' | ',' | ']' | '}' | '%' | '@' | '`')) {
+        if name.is_empty() || !(is_blank_break_or_end(c) || matches!(c, '?' | ':' | ',' | ']' | '}' | '%' | '@' | '`'))
+        {
             return Err(self.error(start, "did not find expected alphabetic or numeric character"));
         }
         self.push(if alias { Kind::Alias(name) } else { Kind::Anchor(name) }, start);

@@ -60,7 +60,11 @@ impl Scanner<'_> {
             self.source.skip();
             self.source.ensure(1)?;
         }
-        if length == 0 { Err(self.error(start, "did not find expected version number")) } else { Ok(value) }
+        if length == 0 {
+            Err(self.error(start, "did not find expected version number"))
+        } else {
+            Ok(value)
+        }
     }
 
     fn scan_tag_directive(&mut self, start: Mark) -> Result<Kind, YamlError> {
