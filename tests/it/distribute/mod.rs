@@ -31,11 +31,6 @@ impl Config {
         Self { _folder: folder, path }
     }
 
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// A command with it.
     pub fn eso(&self, args: &[&str]) -> Eso {
         Eso::new(&self.path).args(args.iter().copied())
