@@ -80,7 +80,8 @@ fn watch(cx: &Context, place: Place, store: Key, stop: CancellationToken) {
     let (rest, queue, credentials) = (cx.rest.clone(), cx.queue.clone(), cx.credentials.clone());
     cx.spawn(Box::pin(async move {
         let mut sink = |signal: Signal<'_>| {
-            if matches!(signal, Signal::Applied(_) | Signal::Deleted(_)) {
+            // What the first list names may have come between the failure and the watch.
+            if matches!(signal, Signal::Listed(_) | Signal::Applied(_) | Signal::Deleted(_)) {
                 credentials.forget(&place.namespace, &place.name);
                 queue.add(store.clone(), Priority::Changed);
             }

@@ -1,6 +1,9 @@
 //! What the integration tests share: clusters, namespaces, the command under test, canaries, waiting.
 
-#![expect(dead_code, reason = "a vocabulary for tests: some words wait for their first sentence")]
+#![expect(
+    dead_code,
+    reason = "a vocabulary for tests: some words wait for their first sentence"
+)]
 
 pub mod canary;
 pub mod cluster;
