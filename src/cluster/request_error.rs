@@ -214,6 +214,9 @@ fn classify_transport(error: &kube::Error, server: &str) -> (Reason, String) {
         last = one_line(&e.to_string());
         cause = e.source();
     }
+    if let Some(found) = classify_tls_text(&last, server) {
+        return found;
+    }
     if last.contains("failed to lookup address") || last.contains("dns error") {
         return (Reason::Dns, format!("host name of {server} does not resolve"));
     }
@@ -225,6 +228,31 @@ fn classify_transport(error: &kube::Error, server: &str) -> (Reason, String) {
             last
         },
     )
+}
+
+/// Some layers hand a TLS failure on as text only; the words are rustls's.
+fn classify_tls_text(text: &str, server: &str) -> Option<(Reason, String)> {
+    if !text.contains("invalid peer certificate") {
+        return None;
+    }
+    Some(if text.contains("UnknownIssuer") {
+        (
+            Reason::UnknownAuthority,
+            format!("x509: certificate of {server} is signed by an unknown authority"),
+        )
+    } else if text.contains("not valid for name") || text.contains("NotValidForName") {
+        (
+            Reason::WrongHostName,
+            format!("x509: certificate is not valid for the host of {server}"),
+        )
+    } else if text.contains("xpired") || text.contains("NotValidYet") || text.contains("not valid yet") {
+        (
+            Reason::CertificateExpired,
+            format!("x509: certificate of {server} has expired or is not yet valid"),
+        )
+    } else {
+        (Reason::Tls, text.to_owned())
+    })
 }
 
 fn find_tls<'a>(e: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {

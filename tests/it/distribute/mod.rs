@@ -3,7 +3,6 @@
 mod errors;
 mod fan_out;
 mod flow;
-mod interruption;
 mod plugin;
 
 use std::path::{Path, PathBuf};
