@@ -5,7 +5,7 @@ mod fan_out;
 mod flow;
 mod plugin;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::core::v1::Secret;
