@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use xtask::controlplane::{Cluster, ControlPlanes, Options, Signal};
 use xtask::metrics::AuditMark;
 
-use crate::support::{Eso, Running, TempNamespace, own_clusters, wait_until, within};
+use crate::support::eso::Running;
+use crate::support::{Eso, TempNamespace, own_clusters, wait_until, within};
 
 async fn bed(count: usize) -> ControlPlanes {
     let planes = own_clusters(Options::count(count));
