@@ -98,9 +98,9 @@ fn map(data: SecretData, how: &How<'_>, rewrite: &[Rewrite], transform: Transfor
     Ok(data)
 }
 
-fn rewritten(data: SecretData, rewrite: &[Rewrite], mut transform: Transform<'_>) -> Result<SecretData, String> {
+fn rewritten(data: SecretData, rewrite: &[Rewrite], transform: Transform<'_>) -> Result<SecretData, String> {
     let operations: Vec<Operation<'_>> = rewrite.iter().filter_map(operation).collect();
-    rewrite::apply(&operations, data, &mut transform).map_err(|e| format!("error applying rewrite to keys: {e}"))
+    rewrite::apply(&operations, data, transform).map_err(|e| format!("error applying rewrite to keys: {e}"))
 }
 
 fn validated(data: SecretData) -> Result<SecretData, String> {

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::context::Context;
 use super::queue::{Key, Priority};
 use super::store::{CLUSTER_SECRET_STORE, StoreView};
+use crate::api::ready_condition;
 use crate::cluster::rest::{CONFIG_MAPS, Resource, SECRETS};
 use crate::cluster::watch::{Scope, Signal, follow};
 
@@ -77,12 +78,34 @@ fn watch(cx: &Context, place: Place, store: Key, stop: CancellationToken) {
     let mut scope = Scope::all(resource.collection(&place.namespace));
     scope.fields = format!("metadata.name={}", place.name);
     scope.metadata_only = true;
-    let (rest, queue, credentials) = (cx.rest.clone(), cx.queue.clone(), cx.credentials.clone());
+    let (rest, queue, credentials, memory) = (
+        cx.rest.clone(),
+        cx.queue.clone(),
+        cx.credentials.clone(),
+        cx.memory.clone(),
+    );
+    let (stores, cluster_stores) = (cx.secret_stores.clone(), cx.cluster_secret_stores.clone());
     cx.spawn(Box::pin(async move {
+        let is_valid = |key: &Key| {
+            let status = if key.kind == CLUSTER_SECRET_STORE {
+                cluster_stores.get("", &key.name).and_then(|s| s.status.clone())
+            } else {
+                stores.get(&key.namespace, &key.name).and_then(|s| s.status.clone())
+            };
+            status.is_some_and(|s| ready_condition(&s.conditions).is_some_and(|c| c.reason == "Valid"))
+        };
         let mut sink = |signal: Signal<'_>| {
             // What the first list names may have come between the failure and the watch.
-            if matches!(signal, Signal::Listed(_) | Signal::Applied(_) | Signal::Deleted(_)) {
-                credentials.forget(&place.namespace, &place.name);
+            if !matches!(signal, Signal::Listed(_) | Signal::Applied(_) | Signal::Deleted(_)) {
+                return;
+            }
+            credentials.forget(&place.namespace, &place.name);
+            // A store that is valid stays so until its next validation is due, as recorded; only what fails is tried.
+            if is_valid(&store) {
+                for failing in memory.failing_with(&store) {
+                    queue.add(failing, Priority::Failed);
+                }
+            } else {
                 queue.add(store.clone(), Priority::Changed);
             }
         };

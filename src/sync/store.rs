@@ -269,9 +269,7 @@ fn tell(cx: &Context, key: &Key, ready: bool, reason: String, message: String) {
 
 async fn reconcile(cx: &Context, store: &StoreView, spec: &SecretStoreSpec, key: &Key) -> Next {
     let period = match spec.revalidation() {
-        Ok(period) => period
-            .map(crate::api::GoDuration::to_std)
-            .unwrap_or(cx.settings.store_requeue),
+        Ok(period) => period.map_or(cx.settings.store_requeue, crate::api::GoDuration::to_std),
         Err(error) => {
             // ESO leaves the condition as it is here; people would otherwise never learn why the store is not used.
             tell(

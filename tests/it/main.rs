@@ -8,6 +8,7 @@
 
 mod conformance;
 mod distribute;
+mod engine;
 mod lang;
 mod providers;
 mod support;

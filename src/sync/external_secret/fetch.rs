@@ -212,7 +212,7 @@ async fn one_map(
             let found = bounded(client.find(find))
                 .await
                 .map_err(|e| e.wrap("error getting all secrets"))?;
-            Ok(pipeline::find(found, find, &entry.rewrite, &mut sources::transform).map_err(EntryError::text)?)
+            pipeline::find(found, find, &entry.rewrite, &mut sources::transform).map_err(EntryError::text)
         };
         generated.supersede(index);
         return ask.await.map(Some).map_err(|e| ("find", e));
@@ -221,10 +221,7 @@ async fn one_map(
         let ask = async {
             let client = client(pass, spec, own, clients).await?;
             let found = bounded(client.get_map(reference)).await?;
-            Ok(
-                pipeline::extract(found, reference, &entry.rewrite, &mut sources::transform)
-                    .map_err(EntryError::text)?,
-            )
+            pipeline::extract(found, reference, &entry.rewrite, &mut sources::transform).map_err(EntryError::text)
         };
         generated.supersede(index);
         return ask.await.map(Some).map_err(|e| ("extract", e));

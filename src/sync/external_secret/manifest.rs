@@ -345,7 +345,7 @@ fn watch(cx: &Context, manifest: &Manifest, place: &Arc<Collection>) {
     }
     drop(watched);
     let mut scope = Scope::all(path);
-    scope.labels = MANAGED_SELECTOR.to_owned();
+    MANAGED_SELECTOR.clone_into(&mut scope.labels);
     scope.metadata_only = true;
     let (rest, stop, queue) = (cx.rest.clone(), cx.stop.clone(), cx.queue.clone());
     let (objects, wanted) = (cx.external_secrets.clone(), manifest.clone());

@@ -111,7 +111,7 @@ impl Kind for ExternalSecretKind {
         hub.watches
             .push(Watch::of(EXTERNAL_SECRETS, scope, &cx.external_secrets));
         let mut scope = Scope::all(SECRETS.collection(namespace));
-        scope.labels = MANAGED_SELECTOR.to_owned();
+        MANAGED_SELECTOR.clone_into(&mut scope.labels);
         scope.page = 200;
         hub.watches.push(Watch::of(SECRETS, scope, &cx.secrets));
         let mut scope = Scope::all(NAMESPACES.collection(""));

@@ -18,6 +18,7 @@ use crate::sync::event::{Change, SyncEvent};
 use crate::sync::generate::Owner;
 use crate::sync::queue::{Key, Next};
 use crate::sync::recorder::{Involved, Record, Severity};
+use crate::sync::settings::Mode;
 use crate::sync::{retry, store};
 use crate::target::condition;
 use crate::target::names::FINALIZER;
@@ -131,6 +132,19 @@ pub async fn reconcile(cx: &Context, key: &Key) -> Next {
         cx.memory.forget(key);
         return Next::Wait;
     };
+    if let Mode::Names(names) = &cx.settings.mode
+        && !names
+            .iter()
+            .any(|(namespace, name)| **namespace == *key.namespace && **name == *key.name)
+    {
+        return Next::Wait;
+    }
+    if let Some(pause) = cx.pause.is_paused(cx, &key.namespace) {
+        cx.tell(SyncEvent::Note {
+            message: format!("{key}: {pause}"),
+        });
+        return Next::After(Duration::from_secs(30));
+    }
     let written = object
         .status
         .as_ref()
@@ -154,7 +168,8 @@ pub async fn reconcile(cx: &Context, key: &Key) -> Next {
     };
     match ensure_finalizer(&mut pass).await {
         Ok(()) => {}
-        Err(error) if error.is_not_found() || error.is_conflict() => return Next::Again,
+        // What is known here is old; the watch brings what is, and with it the next pass.
+        Err(error) if error.is_not_found() || error.is_conflict() => return Next::Backoff,
         Err(error) => {
             pass.tell_failed(error.to_string(), Some(pass.next_backoff()));
             return Next::Backoff;
@@ -163,12 +178,6 @@ pub async fn reconcile(cx: &Context, key: &Key) -> Next {
     if class::is_foreign(cx, &spec, &key.namespace) || fetch::is_foreign_generator(&pass, &spec).await {
         cx.tell(SyncEvent::NotOurs { key: key.clone() });
         return Next::Wait;
-    }
-    if let Some(pause) = cx.pause.is_paused(cx, &key.namespace) {
-        cx.tell(SyncEvent::Note {
-            message: format!("{key}: {pause}"),
-        });
-        return Next::After(Duration::from_secs(30));
     }
     pass.forced = cx.memory.take_forced(key);
     let mut status = pass.status();

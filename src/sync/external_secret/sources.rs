@@ -180,7 +180,7 @@ fn shown(error: &TemplateError) -> String {
         error.to_string()
     };
     if text.is_empty() {
-        text = error.message.clone();
+        text.clone_from(&error.message);
     }
     text
 }
