@@ -284,7 +284,7 @@ impl Pass<'_> {
     }
 
     async fn delete_in(&self, namespaces: &[String], name: &str) -> Vec<NamespaceFailure> {
-        let work = namespaces.to_vec().into_iter().map(|namespace| async move {
+        let work = namespaces.iter().cloned().map(|namespace| async move {
             let gone = self.delete_child(&namespace, name).await;
             gone.err().map(|e| NamespaceFailure {
                 namespace,
@@ -296,8 +296,16 @@ impl Pass<'_> {
     }
 
     async fn delete_child(&self, namespace: &str, name: &str) -> Result<(), ClusterError> {
-        let live: Option<PushSecret> = self.cx.rest.get_opt(&PUSH_SECRETS.object(namespace, name)).await?;
-        let Some(child) = live.filter(|c| self.parent().controls(&c.metadata)) else {
+        let child = match self.cx.push_secrets.get(namespace, name) {
+            Some(known) => Some(known),
+            None => self
+                .cx
+                .rest
+                .get_opt(&PUSH_SECRETS.object(namespace, name))
+                .await?
+                .map(Arc::new),
+        };
+        let Some(child) = child.filter(|c: &Arc<PushSecret>| self.parent().controls(&c.metadata)) else {
             return Ok(());
         };
         if child.metadata.deletion_timestamp.is_none() {

@@ -103,7 +103,7 @@ async fn resolve(pass: &Owner<'_>, reference: &GeneratorRef) -> Result<Resolved,
         base: BASE,
         plural: row.plural,
     };
-    let object = read(pass, resource, &*pass.key.namespace, &reference.name, &reference.kind).await?;
+    let object = read(pass, resource, &pass.key.namespace, &reference.name, &reference.kind).await?;
     Ok(Resolved {
         kind: reference.kind.clone(),
         object,
@@ -218,7 +218,7 @@ impl Session {
         };
         let request = GenerateRequest {
             object: &found.object,
-            namespace: &*pass.key.namespace,
+            namespace: &pass.key.namespace,
             credentials: &pass.cx.credentials,
         };
         let made = (row.generate)(request)

@@ -153,6 +153,11 @@ impl Queue {
         }
     }
 
+    /// True if `key` was wanted again since its running pass began.
+    pub fn is_wanted_again(&self, key: &Key) -> bool {
+        self.lock().entries.get(key).is_some_and(|e| e.dirty.is_some())
+    }
+
     /// Consecutive failures of `key`.
     pub fn failures(&self, key: &Key) -> u32 {
         self.lock().entries.get(key).map_or(0, |e| e.failures)

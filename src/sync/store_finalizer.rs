@@ -241,9 +241,9 @@ impl StoreFinalizer {
         let gone = store.deleting && finalizers.is_empty();
         if let (Some(bytes), false) = (answer, gone) {
             if self.cluster {
-                put(&cx.cluster_secret_stores, &bytes)
+                put(&cx.cluster_secret_stores, &bytes);
             } else {
-                put(&cx.secret_stores, &bytes)
+                put(&cx.secret_stores, &bytes);
             }
         }
         Ok(())

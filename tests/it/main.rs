@@ -11,6 +11,7 @@ mod distribute;
 mod engine;
 mod lang;
 mod providers;
+mod push;
 mod support;
 
 /// Every file and folder beside this one is a module of it; a test file that nobody declares would never run.

@@ -407,9 +407,9 @@ impl Evidence {
                 .filter_map(|k| k.strip_prefix("f:"))
                 .map(str::to_owned);
             if ours {
-                evidence.ours.extend(keys)
+                evidence.ours.extend(keys);
             } else {
-                evidence.others.extend(keys)
+                evidence.others.extend(keys);
             }
         }
         evidence

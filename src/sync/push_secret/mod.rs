@@ -3,6 +3,7 @@
 //! `policy and finalizer → due? → source → stores → template → push → delete what is stale → status`
 
 mod clean;
+mod outcome;
 mod pass;
 mod push;
 mod source;
@@ -70,6 +71,23 @@ impl State {
     fn forget(&self, key: &Key) {
         lock(&self.seen).remove(key);
         lock(&self.written).remove(key);
+    }
+
+    /// PushSecrets of a namespace that pushed from a Secret which is not there any more; each is named once.
+    fn without_source(&self, namespace: &str, exists: impl Fn(&str) -> bool) -> Vec<Key> {
+        let mut gone = Vec::new();
+        for (key, sources) in lock(&self.seen)
+            .iter_mut()
+            .filter(|(key, _)| &*key.namespace == namespace)
+        {
+            let before = sources.len();
+            // A generator's output has no version and is no Secret.
+            sources.retain(|name, version| version.is_empty() || exists(name));
+            if sources.len() < before {
+                gone.push(key.clone());
+            }
+        }
+        gone
     }
 
     /// Whether this version of a source is news. One that was never pushed by this process only becomes known: the
@@ -145,7 +163,7 @@ impl Kind for PushSecretKind {
         let namespace = cx.namespace.as_deref().unwrap_or_default();
         let queue = cx.queue.clone();
         hub.push_secrets.push(Box::new(move |(namespace, name), delta| {
-            hear(&queue, key_of(namespace, name), delta)
+            hear(&queue, key_of(namespace, name), delta);
         }));
         hub.watches.push(Watch::of(
             PUSH_SECRETS,
@@ -192,6 +210,19 @@ fn watch_sources(cx: &Arc<Context>, state: &Arc<State>, namespace: &str) {
         cx.push_secrets.clone(),
         state.clone(),
     );
+    let lost = {
+        let (queue, memory, objects, state) = (queue.clone(), memory.clone(), objects.clone(), state.clone());
+        let namespace = namespace.to_owned();
+        move |cache: &Cache<SourceMeta>| {
+            for key in state.without_source(&namespace, |name| cache.get(&namespace, name).is_some()) {
+                let object = objects.get(&key.namespace, &key.name);
+                if object.is_some_and(|o| o.spec.ok().is_some_and(|s| s.interval().is_positive())) {
+                    memory.force(&key);
+                    queue.add(key, Priority::Changed);
+                }
+            }
+        }
+    };
     cache.listen(vec![Box::new(move |(namespace, name), delta| {
         for object in objects
             .all()
@@ -214,7 +245,13 @@ fn watch_sources(cx: &Arc<Context>, state: &Arc<State>, namespace: &str) {
     scope.metadata_only = true;
     let (rest, stop) = (cx.rest.clone(), cx.stop.clone());
     cx.spawn(Box::pin(async move {
-        let mut sink = move |signal: Signal<'_>| cache.receive(signal);
+        let mut sink = move |signal: Signal<'_>| {
+            let listed = matches!(signal, Signal::ListDone(_));
+            cache.receive(signal);
+            if listed {
+                lost(&cache);
+            }
+        };
         follow(&rest, &scope, &stop, &mut sink).await;
     }));
 }

@@ -4,15 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::json;
 
+use super::outcome::{End, Failure, SOURCE_DELETED, finish, tell_failed};
 use super::source::{self, SourceError};
 use super::stores::{self, PushStore, StoresError};
 use super::{FINALIZER, State, clean, push};
-use crate::api::push_secret::{
-    PushDeletionPolicy, PushSecret, PushSecretSpec, PushSecretStatus, SyncedPushSecrets, UpdatePolicy,
-};
+use crate::api::push_secret::{PushDeletionPolicy, PushSecret, PushSecretSpec, PushSecretStatus, SyncedPushSecrets};
 use crate::api::ready_condition;
 use crate::cluster::error::ClusterError;
 use crate::cluster::rest::PUSH_SECRETS;
@@ -22,15 +20,10 @@ use crate::sync::external_secret::{Retry, render_push};
 use crate::sync::generate::Owner;
 use crate::sync::queue::{Key, Next};
 use crate::sync::recorder::{Involved, Record, Severity};
-use crate::sync::retry;
 use crate::target::push::{entries, is_due, look_again, merge};
-use crate::target::{condition, patch, refresh};
+use crate::target::refresh;
 
-const ERRORED: &str = "Errored";
-const SOURCE_DELETED: &str = "SourceDeleted";
 const NO_SOURCE: &str = "could not get source secret";
-/// An unchanged object's refresh time is written at most this often.
-const QUIET: Duration = Duration::from_secs(300);
 /// In a namespace that is going, so many failures are enough: the credentials go first and never come back.
 const LAST_ATTEMPTS: u32 = 3;
 
@@ -44,8 +37,10 @@ pub struct Pass<'a> {
     pub object: Arc<PushSecret>,
     /// Remembered between passes.
     pub state: &'a State,
-    start: Timestamp,
-    begun: Instant,
+    /// When the pass began; becomes the refresh time.
+    pub start: Timestamp,
+    /// The same, to measure with.
+    pub begun: Instant,
 }
 
 impl Pass<'_> {
@@ -82,7 +77,8 @@ impl Pass<'_> {
         self.cx.recorder.record(record);
     }
 
-    fn status(&self) -> PushSecretStatus {
+    /// The status as last read.
+    pub fn status(&self) -> PushSecretStatus {
         self.object.status.clone().unwrap_or_default()
     }
 
@@ -117,40 +113,6 @@ impl Pass<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// How a pass ends.
-enum End {
-    /// Everything was pushed.
-    Done(SyncedPushSecrets, Vec<(String, String)>),
-    /// The source is gone, and the providers were cleaned up.
-    SourceDeleted,
-    /// It still is; nothing new to say.
-    StillDeleted,
-    /// Nothing to do and nothing to say.
-    Silent,
-    /// Something moved under the pass.
-    Again,
-    /// A failure, with the entries that are recorded now and the stores whose recovery is waited for.
-    Failed(Failure),
-}
-
-struct Failure {
-    message: String,
-    cause: Option<String>,
-    retry: Retry,
-    map: Option<SyncedPushSecrets>,
-}
-
-impl Failure {
-    fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            cause: None,
-            retry: Retry::Backoff,
-            map: None,
-        }
     }
 }
 
@@ -227,16 +189,6 @@ async fn refuse_unreadable(pass: &Pass<'_>) -> Next {
 fn api_error(pass: &Pass<'_>, message: String) -> Next {
     tell_failed(pass, message, true);
     Next::Backoff
-}
-
-fn tell_failed(pass: &Pass<'_>, message: String, again: bool) {
-    let retry = again.then(|| retry::backoff(pass.cx.queue.failures(pass.key)));
-    pass.cx.tell(SyncEvent::Failed {
-        key: pass.key.clone(),
-        message,
-        retry,
-        took: pass.begun.elapsed(),
-    });
 }
 
 /// The finalizer as the policy wants it; for an object that is being deleted also the end of the pass.
@@ -401,154 +353,4 @@ async fn source_missing(pass: &Pass<'_>, spec: &PushSecretSpec, old: &SyncedPush
         cause: Some(cause),
         ..Failure::new(NO_SOURCE)
     })
-}
-
-/// Status, events and the next look.
-async fn finish(pass: &Pass<'_>, spec: &PushSecretSpec, version: &str, end: End) -> Next {
-    let mut status = pass.status();
-    let period = spec.interval().is_positive().then(|| spec.interval().to_std());
-    let later = period.map_or(Next::Wait, Next::After);
-    match end {
-        End::Again => Next::Again,
-        // ESO would never look again; a store that appears later is found this way.
-        End::Silent | End::StillDeleted => later,
-        End::SourceDeleted => {
-            let message = "source secret deleted; provider secrets cleaned up";
-            pass.event(Severity::Normal, SOURCE_DELETED, message);
-            status.synced_push_secrets.clear();
-            condition::set(
-                &mut status.conditions,
-                condition::ready(false, SOURCE_DELETED, message),
-                pass.start,
-            );
-            let took = pass.begun.elapsed();
-            pass.cx.tell(SyncEvent::Synced {
-                key: pass.key.clone(),
-                change: Change::Deleted,
-                took,
-            });
-            write_status(pass, &status)
-                .await
-                .map_or_else(|e| after_status_error(&e, later), |()| later)
-        }
-        End::Failed(failure) => fail(pass, spec, status, failure).await,
-        End::Done(map, versions) => {
-            let message = match spec.update_policy {
-                UpdatePolicy::IfNotExists => "PushSecret synced successfully. Existing secrets in providers unchanged.",
-                _ => "PushSecret synced successfully",
-            };
-            pass.event(Severity::Normal, "Synced", message);
-            condition::set(
-                &mut status.conditions,
-                condition::ready(true, "Synced", message),
-                pass.start,
-            );
-            status.synced_push_secrets = map;
-            version.clone_into(&mut status.synced_resource_version);
-            pass.state.remember_sources(pass.key, versions.into_iter().collect());
-            pass.cx.memory.clear_failing(pass.key);
-            succeed(pass, spec, status).await
-        }
-    }
-}
-
-async fn succeed(pass: &Pass<'_>, spec: &PushSecretSpec, mut status: PushSecretStatus) -> Next {
-    let at = condition::whole_seconds(pass.start);
-    let old = pass.status();
-    let same = PushSecretStatus {
-        refresh_time: old.refresh_time.clone(),
-        ..status.clone()
-    } == old;
-    let quiet = spec.interval().to_std().max(QUIET);
-    let recent = old
-        .refresh_time
-        .as_ref()
-        .is_some_and(|t| t.0 <= at && Duration::try_from(at.duration_since(t.0)).is_ok_and(|age| age < quiet));
-    status.refresh_time = Some(Time(at));
-    pass.cx.memory.set_refreshed(pass.key, at);
-    let took = pass.begun.elapsed();
-    pass.cx.tell(SyncEvent::Synced {
-        key: pass.key.clone(),
-        change: Change::Updated,
-        took,
-    });
-    let next = look_again(at, spec.interval(), Timestamp::now()).map_or(Next::Wait, Next::After);
-    if same && recent {
-        return next;
-    }
-    write_status(pass, &status)
-        .await
-        .map_or_else(|e| after_status_error(&e, next), |()| next)
-}
-
-async fn fail(pass: &Pass<'_>, spec: &PushSecretSpec, mut status: PushSecretStatus, failure: Failure) -> Next {
-    pass.event(Severity::Warning, ERRORED, failure.message.clone());
-    condition::set(
-        &mut status.conditions,
-        condition::ready(false, ERRORED, &failure.message),
-        pass.start,
-    );
-    if let Some(map) = failure.map {
-        status.synced_push_secrets = map;
-    }
-    let (next, again) = match failure.retry {
-        Retry::Backoff => (Next::Backoff, true),
-        Retry::AtLeast(delay) => (Next::BackoffAtLeast(delay), true),
-        Retry::Never => (Next::Wait, false),
-    };
-    if again {
-        pass.cx.memory.set_failing(pass.key, store_keys(pass, spec));
-    }
-    let told = match failure.cause {
-        Some(cause) => format!("{}: {cause}", failure.message),
-        None => failure.message,
-    };
-    tell_failed(pass, told, again);
-    write_status(pass, &status)
-        .await
-        .map_or_else(|e| after_status_error(&e, next), |()| next)
-}
-
-/// The stores whose recovery wakes this object.
-fn store_keys(pass: &Pass<'_>, spec: &PushSecretSpec) -> Vec<Key> {
-    let named = spec.secret_store_refs.iter().filter(|r| !r.name.is_empty());
-    named
-        .map(|r| {
-            let namespace = if r.kind.is_cluster() { "" } else { &*pass.key.namespace };
-            let kind = if r.kind.is_cluster() {
-                "ClusterSecretStore"
-            } else {
-                "SecretStore"
-            };
-            Key::new(kind, namespace, &r.name)
-        })
-        .collect()
-}
-
-fn after_status_error(error: &ClusterError, next: Next) -> Next {
-    if error.is_not_found() || error.is_conflict() {
-        next
-    } else {
-        Next::Backoff
-    }
-}
-
-async fn write_status(pass: &Pass<'_>, status: &PushSecretStatus) -> Result<(), ClusterError> {
-    let object = &pass.object;
-    let old = serde_json::to_value(pass.status()).unwrap_or_default();
-    let new = serde_json::to_value(status).unwrap_or_default();
-    let Some(change) = patch::merge_patch(&old, &new) else {
-        return Ok(());
-    };
-    let uid = object.metadata.uid.as_deref().unwrap_or_default();
-    let answer = pass
-        .cx
-        .writer
-        .patch_status(&PUSH_SECRETS, object.namespace(), object.name(), uid, &change)
-        .await?;
-    if let Some(mut fresh) = answer.and_then(|bytes| serde_json::from_slice::<PushSecret>(&bytes).ok()) {
-        fresh.metadata.managed_fields = None;
-        pass.cx.push_secrets.put(fresh);
-    }
-    Ok(())
 }

@@ -1,7 +1,9 @@
 //! ClusterExternalSecret: one ExternalSecret in every namespace that is chosen, and a finalizer on each of those.
 
+mod namespace;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -9,6 +11,7 @@ use futures::{StreamExt as _, stream};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde_json::{Value, json};
 
+use self::namespace::{carrying, delete_child, mark};
 use super::children::{
     AT_ONCE, Child, ChildError, Parent, choose, concerns, controller, namespace_moved, same_metadata,
 };
@@ -16,7 +19,6 @@ use super::context::Context;
 use super::event::{Change, SyncEvent};
 use super::external_secret::{EXTERNAL_SECRET, key_of};
 use super::kind::{Hub, Kind, Watch};
-use super::objects::NamespaceMeta;
 use super::queue::{Key, Next, Priority};
 use crate::api::cluster_external_secret::{
     ClusterExternalSecret, ClusterExternalSecretSpec, ClusterExternalSecretStatus, NamespaceFailure,
@@ -25,7 +27,7 @@ use crate::api::external_secret::ExternalSecret;
 use crate::api::{Condition, MetadataTemplate, READY};
 use crate::cluster::cache::Cache;
 use crate::cluster::error::ClusterError;
-use crate::cluster::rest::{CLUSTER_EXTERNAL_SECRETS, EXTERNAL_SECRETS, NAMESPACES};
+use crate::cluster::rest::{CLUSTER_EXTERNAL_SECRETS, EXTERNAL_SECRETS};
 use crate::cluster::watch::Scope;
 use crate::target::patch;
 
@@ -38,13 +40,13 @@ const FORCE_SYNC: &str = "external-secrets.io/force-sync";
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 const FAILED: &str = "one or more namespaces failed";
 const HOUR: Duration = Duration::from_secs(3600);
-/// A Namespace is often written by others; its finalizers are tried so often against a newer version.
-const ATTEMPTS: usize = 5;
 
 /// Drives ClusterExternalSecrets.
 #[derive(Default)]
 pub struct ClusterExternalSecretKind {
     objects: Arc<Cache<ClusterExternalSecret>>,
+    /// Children that were written and whose own pass was not asked for yet.
+    written: Mutex<BTreeSet<Key>>,
 }
 
 impl ClusterExternalSecretKind {
@@ -152,8 +154,16 @@ impl Kind for ClusterExternalSecretKind {
             uid: object.metadata.uid.as_deref().unwrap_or_default(),
             force: force_sync(&object),
             spec,
+            written: &self.written,
         };
         let result = pass.run(&mut status).await;
+        // Our own writes are no events of that kind. Their passes are asked for once no more children are to be made at
+        // once, so that the first ones do not hold up the last.
+        if !cx.queue.is_wanted_again(key) {
+            for child in std::mem::take(&mut *self.written.lock().unwrap_or_else(PoisonError::into_inner)) {
+                cx.queue.add(child, Priority::NeverSynced);
+            }
+        }
         if let Err(error) = self.write_status(cx, &object, &status).await {
             tracing::warn!(%key, %error, "status not written");
         }
@@ -288,79 +298,19 @@ impl ClusterExternalSecretKind {
     }
 }
 
-/// Namespaces that carry a finalizer.
-fn carrying(cx: &Context, finalizer: &str) -> Vec<String> {
-    let all = cx.namespaces.all();
-    let with = all
-        .iter()
-        .filter(|n| n.metadata.finalizers.iter().flatten().any(|f| f == finalizer));
-    with.map(|n| n.metadata.name.clone()).collect()
-}
-
-/// Puts a finalizer on a Namespace, or takes it off; a Namespace that is gone is done.
-async fn mark(cx: &Context, namespace: &str, finalizer: &str, wanted: bool) -> Result<(), ClusterError> {
-    let mut known = cx.namespaces.get("", namespace).map(|n| (*n).clone());
-    for attempt in 1..=ATTEMPTS {
-        let current = match known.take() {
-            Some(known) => known,
-            None => match cx
-                .rest
-                .get_metadata_opt::<NamespaceMeta>(&NAMESPACES.object("", namespace))
-                .await?
-            {
-                Some(live) => live,
-                None => return Ok(()),
-            },
-        };
-        let mut finalizers = current.metadata.finalizers.clone().unwrap_or_default();
-        if finalizers.iter().any(|f| f == finalizer) == wanted {
-            return Ok(());
-        }
-        finalizers.retain(|f| f != finalizer);
-        if wanted {
-            finalizers.push(finalizer.to_owned());
-        }
-        let change =
-            json!({ "metadata": { "finalizers": finalizers, "resourceVersion": current.metadata.resource_version } });
-        match cx.writer.merge_patch(&NAMESPACES, "", namespace, &change, "").await {
-            Ok(answer) => {
-                let gone = finalizers.is_empty() && current.metadata.deletion_timestamp.is_some();
-                if let (Some(bytes), false) = (answer, gone)
-                    && let Ok(fresh) = serde_json::from_slice::<NamespaceMeta>(&bytes)
-                {
-                    cx.namespaces.put(fresh);
-                }
-                return Ok(());
-            }
-            Err(error) if error.is_conflict() && attempt < ATTEMPTS => {}
-            Err(error) if error.is_not_found() => return Ok(()),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-async fn delete_child(cx: &Context, parent: Parent<'_>, namespace: &str, name: &str) -> Result<(), ClusterError> {
-    let live: Option<ExternalSecret> = cx.rest.get_opt(&EXTERNAL_SECRETS.object(namespace, name)).await?;
-    let Some(child) = live.filter(|c| parent.controls(&c.metadata)) else {
-        return Ok(());
-    };
-    if child.metadata.deletion_timestamp.is_none() {
-        let uid = child.metadata.uid.as_deref().unwrap_or_default();
-        cx.writer.delete(&EXTERNAL_SECRETS, namespace, name, uid).await?;
-    }
-    Ok(())
-}
-
 struct Pass<'a> {
     cx: &'a Context,
     name: &'a str,
     uid: &'a str,
     force: Option<String>,
     spec: &'a ClusterExternalSecretSpec,
+    written: &'a Mutex<BTreeSet<Key>>,
 }
 
 enum Outcome {
+    /// Made or changed: its own pass is to follow.
+    Written,
+    /// As it should be.
     Provisioned,
     /// Terminating.
     Skipped,
@@ -437,6 +387,13 @@ impl Pass<'_> {
         let mut conflict = None;
         for (namespace, outcome) in done {
             match outcome {
+                Outcome::Written => {
+                    self.written
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .insert(key_of(&namespace, &name));
+                    provisioned.push(namespace);
+                }
                 Outcome::Provisioned => provisioned.push(namespace),
                 Outcome::Skipped => {}
                 Outcome::Conflict(e) => {
@@ -466,7 +423,7 @@ impl Pass<'_> {
     }
 
     async fn delete_in(&self, namespaces: &[String], name: &str) -> Vec<NamespaceFailure> {
-        let work = namespaces.to_vec().into_iter().map(|namespace| async move {
+        let work = namespaces.iter().cloned().map(|namespace| async move {
             let gone = delete_child(self.cx, self.parent(), &namespace, name).await;
             gone.err().map(|e| NamespaceFailure {
                 namespace,
@@ -542,8 +499,7 @@ impl Pass<'_> {
                 if let Some(mut fresh) = answer.and_then(|b| serde_json::from_slice::<ExternalSecret>(&b).ok()) {
                     fresh.metadata.managed_fields = None;
                     cx.external_secrets.put(fresh);
-                    // Our own write is no event of that kind, so its pass is asked for.
-                    cx.queue.add(key_of(namespace, name), Priority::NeverSynced);
+                    return Outcome::Written;
                 }
                 Outcome::Provisioned
             }
