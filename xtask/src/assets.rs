@@ -492,6 +492,8 @@ mod tests {
             go: Some(go),
             ..around(root.path())
         };
+        let interrupted = around.cache_folder().with_file_name(".building-old");
+        fs::create_dir_all(&interrupted).unwrap();
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| Assets::find_or_build_in(&around, &mut |_| {}).unwrap());
@@ -499,5 +501,6 @@ mod tests {
         });
         assert_eq!(fs::read_to_string(count).unwrap(), "ran\n");
         assert!(around.cache_folder().join("etcd").exists());
+        assert!(!interrupted.exists());
     }
 }
