@@ -14,6 +14,7 @@
 pub mod api;
 pub mod cli;
 pub mod cluster;
+pub mod fleet;
 pub mod generator;
 pub mod lang;
 pub mod plan;

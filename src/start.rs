@@ -17,9 +17,8 @@ const GRACE: Duration = Duration::from_secs(5);
 pub fn main() -> ProcessCode {
     // Both TLS stacks of the dependency tree would otherwise argue at the first handshake.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(_) => return ProcessCode::from(ExitCode::Failed.code()),
+    let Ok(runtime) = tokio::runtime::Builder::new_multi_thread().enable_all().build() else {
+        return ProcessCode::from(ExitCode::Failed.code());
     };
     let code = runtime.block_on(with_signals());
     // Blocking work that nobody waits for any more (a credential plugin) must not keep the process alive.

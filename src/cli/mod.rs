@@ -185,9 +185,9 @@ pub async fn run(args: Vec<OsString>, surroundings: Surroundings) -> ExitCode {
         return ExitCode::Done;
     };
     match command {
-        Command::Completion(args) => return report(&ui, completion::run(&ui, &args)),
-        Command::Options(_) => return report(&ui, options::run(&ui)),
-        Command::Crds(args) if crds::is_offline(&args) => return report(&ui, crds::print(&ui, &args)),
+        Command::Completion(args) => report(&ui, completion::run(&ui, &args)),
+        Command::Options(_) => report(&ui, options::run(&ui)),
+        Command::Crds(args) if crds::is_offline(&args) => report(&ui, crds::print(&ui, &args)),
         command => run_connected(ui, &global, command, surroundings).await,
     }
 }

@@ -206,10 +206,10 @@ fn classify_transport(error: &kube::Error, server: &str) -> (Reason, String) {
         if let Some(tls) = find_tls(e) {
             return classify_tls(tls, server);
         }
-        if let Some(io) = e.downcast_ref::<std::io::Error>() {
-            if let Some((reason, text)) = classify_io(io, server) {
-                return (reason, text);
-            }
+        if let Some(io) = e.downcast_ref::<std::io::Error>()
+            && let Some((reason, text)) = classify_io(io, server)
+        {
+            return (reason, text);
         }
         last = one_line(&e.to_string());
         cause = e.source();

@@ -309,7 +309,7 @@ mod tests {
         let line: Line<'_> = serde_json::from_str(mark).unwrap();
         let mut seen = 0;
         take_event(&line, &mut version, &mut |s| {
-            seen += u32::from(matches!(s, Signal::Applied(_)))
+            seen += u32::from(matches!(s, Signal::Applied(_)));
         })
         .unwrap();
         assert_eq!((version.as_deref(), seen), (Some("7"), 0));

@@ -65,7 +65,7 @@ pub fn is_ours(object: &Value) -> bool {
 
 /// True where `kubectl apply` (client-side) owns fields that we are about to own.
 pub fn written_client_side(live: &Value) -> bool {
-    managed(live).any(|e| is_client_side(e))
+    managed(live).any(is_client_side)
 }
 
 /// kubectl's entry for client-side apply.

@@ -43,7 +43,7 @@ pub fn all() -> Vec<Value> {
     ]
     .into_iter()
     .flatten()
-    .map(|d| d.build())
+    .map(Definition::build)
     .collect();
     out.sort_by(|a, b| a["metadata"]["name"].as_str().cmp(&b["metadata"]["name"].as_str()));
     out

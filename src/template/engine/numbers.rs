@@ -195,7 +195,7 @@ fn scale(mantissa: u64, exponent: i64) -> f64 {
 
 /// Go's `int64(f)` on amd64: out of range gives the smallest value.
 pub fn float_to_i64(value: f64) -> i64 {
-    if value >= -9_223_372_036_854_775_808.0 && value < 9_223_372_036_854_775_808.0 {
+    if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value) {
         value as i64
     } else {
         i64::MIN
@@ -239,7 +239,7 @@ impl Number {
 
     fn set_float(&mut self, value: f64) {
         self.float = Some(value);
-        if value >= -9_223_372_036_854_775_808.0 && value < 9_223_372_036_854_775_808.0 && value.trunc() == value {
+        if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value) && value.trunc() == value {
             self.int = self.int.or(Some(value as i64));
         }
         if (0.0..18_446_744_073_709_551_616.0).contains(&value) && value.trunc() == value {

@@ -98,9 +98,7 @@ fn faster_than_one_after_the_other(config: &Config, all: &str) {
         config.eso(&args).run().expect(code).elapsed
     };
     let parallel = forced(all, 3);
-    let serial: Duration = (1..=10)
-        .map(|i| forced(&format!("d{i}"), if i == 10 { 1 } else { 0 }))
-        .sum();
+    let serial: Duration = (1..=10).map(|i| forced(&format!("d{i}"), i32::from(i == 10))).sum();
     println!("ten contexts: {parallel:?} in parallel, {serial:?} one after the other");
     assert!(parallel < serial, "{parallel:?} is not faster than {serial:?}");
 }

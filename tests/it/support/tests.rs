@@ -67,7 +67,7 @@ fn a_canary_in_a_command_line_is_found_even_of_a_grandchild() {
     std::fs::write(file.path(), &value).unwrap();
     let path = file.path().display().to_string();
     leaks(&value, || {
-        drop(sh(&format!("sh -c 'sleep 0.3; true' $(cat {path}); true")).run())
+        drop(sh(&format!("sh -c 'sleep 0.3; true' $(cat {path}); true")).run());
     });
 }
 

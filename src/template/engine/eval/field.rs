@@ -98,17 +98,18 @@ impl<'t> Run<'t, '_, '_> {
                 Some(text) => Some(Operand::plain(Value::Str(text.clone()))),
                 None => return self.missing(name),
             },
-            other => match methods::unexported(other, name) {
-                true => {
+            other => {
+                if methods::unexported(other, name) {
                     let text = format!(
                         "{} is an unexported field of struct type {}",
                         shown(),
                         type_of(&receiver)
                     );
                     return Err(self.fail_text(text));
+                } else {
+                    None
                 }
-                false => None,
-            },
+            }
         };
         match found {
             Some(found) => Ok(found),

@@ -188,7 +188,7 @@ fn js(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
                 utf8::push(&mut out, c);
             }
             '<' | '>' | '&' | '=' | '\0'..='\u{1f}' => {
-                out.extend_from_slice(format!("\\u{:04X}", u32::from(c)).as_bytes())
+                out.extend_from_slice(format!("\\u{:04X}", u32::from(c)).as_bytes());
             }
             _ if c.is_ascii() => out.push(text[found.offset]),
             // Go copies the bytes as they are, broken ones included.

@@ -319,7 +319,7 @@ fn rsa_decrypt(env: &mut Env<'_>, args: &[Value]) -> Result<Value, Failure> {
         return Err(Failure::new("could not parse RSA private key"));
     }
     key.decrypt_oaep(arg::bytes(args, 1), arg::bytes(args, 2), &mut |out| {
-        env.fill_random(out)
+        env.fill_random(out);
     })
     .map(Value::str)
     .map_err(|error| failure(error.prefixed("error decrypting data with RSA: ")))

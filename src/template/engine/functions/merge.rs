@@ -52,7 +52,7 @@ fn merge_maps(env: &mut Env<'_>, target: &Map, source: &Map, overwrite: bool, de
         let old = target.get(&key);
         let replace = match (&old, &new) {
             (_, new) if new.is_nil() => overwrite,
-            (Some(Value::Map(old)), Value::Map(new)) if !(old.is_nil() && !new.is_nil()) => {
+            (Some(Value::Map(old)), Value::Map(new)) if !old.is_nil() || new.is_nil() => {
                 merge_maps(env, old, new, overwrite, depth + 1)?;
                 // What was empty and still is gives way to the source.
                 old.is_empty()

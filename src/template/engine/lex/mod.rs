@@ -108,9 +108,8 @@ impl<'t> Lexer<'t> {
                     return token;
                 }
             }
-            match self.lex_left_delim() {
-                Some(token) => return token,
-                None => continue,
+            if let Some(token) = self.lex_left_delim() {
+                return token;
             }
         }
     }

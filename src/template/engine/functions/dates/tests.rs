@@ -67,7 +67,10 @@ fn methods_see_the_calendar() {
     let time = Value::time(gotime::parse_local("2006-01-02", "2021-03-04").expect("a date"));
     let moved = call("AddDate", &[time.clone(), Value::Int(0), Value::Int(1), Value::Int(-3)]).expect("no failure");
     assert_eq!(text("Format", &[moved, Value::str("2006-01-02")]), "2021-04-01");
-    assert!(matches!(call("YearDay", &[time.clone()]), Ok(Value::Int(63))));
+    assert!(matches!(
+        call("YearDay", std::slice::from_ref(&time)),
+        Ok(Value::Int(63))
+    ));
     assert_eq!(
         text("GoString", &[time]),
         "time.Date(2021, time.March, 4, 0, 0, 0, 0, time.Local)"

@@ -125,6 +125,7 @@ impl Version {
     }
 
     /// The next major, minor or patch version. A pre-release is raised to its release by a patch step.
+    #[must_use]
     pub fn raised(&self, part: usize) -> Self {
         let mut next = Self {
             numbers: self.numbers,
