@@ -1,10 +1,5 @@
-//! The class names Go's syntax knows: `\p{…}` categories and scripts, `[:…:]` and `\d \s \w`.
-
-/// What a class name stands for, as members to put between the brackets of a `regex` class.
-pub(super) struct Members {
-    /// Ready text such as `0-9` or `[\p{Lu}&&\p{age:15.0}]`.
-    pub(super) text: String,
-}
+//! The class names Go's syntax knows: `\p{…}` categories and scripts, `[:…:]` and `\d \s \w`. What a name stands for
+//! is written as members of a class in the syntax of `regex-syntax`, which holds the tables.
 
 /// `\d`, `\s`, `\w`: ASCII in Go. The argument is the lower-case letter.
 pub(super) fn perl(letter: char) -> Option<&'static str> {
@@ -41,9 +36,9 @@ pub(super) fn posix(name: &str) -> Option<&'static str> {
 ///
 /// Names are compared without case, spaces, `_` and `-`. Go looks them up in tables whose script names keep their
 /// underscores, so a script of two words (`Old_Italic`) is never found; nor is it here.
-pub(super) fn unicode(name: &str) -> Option<Members> {
+pub(super) fn unicode(name: &str) -> Option<String> {
     let name = canonical(name);
-    let text = match name.as_str() {
+    Some(match name.as_str() {
         "Any" => r"\x00-\x{10FFFF}".to_owned(),
         "Ascii" => r"\x00-\x7F".to_owned(),
         "Assigned" => format!("[^{UNASSIGNED}]"),
@@ -54,8 +49,7 @@ pub(super) fn unicode(name: &str) -> Option<Members> {
             let at = ALIASES.binary_search_by_key(&alias, |(alias, _)| alias).ok()?;
             category(ALIASES[at].1)
         }
-    };
-    Some(Members { text })
+    })
 }
 
 /// Code points no character had in Unicode 15.0, including those a later version assigned.

@@ -3,9 +3,6 @@
 use super::parse::Count;
 use std::fmt::Write as _;
 
-/// A class that no character is in.
-const NOTHING: &str = r"[^\x00-\x{10FFFF}]";
-
 /// A translated piece of a pattern.
 pub(super) struct Item {
     /// The text, complete in itself (a sequence or an alternation may still need a group round it).
@@ -43,55 +40,32 @@ pub(super) fn look(pattern: &str) -> Item {
     Item::leaf(pattern.to_owned())
 }
 
-/// A class of characters, brackets included.
-pub(super) fn class(pattern: &str) -> Item {
+/// One character out of a set; `sign` stands for the set until the alphabet is known.
+pub(super) fn class(sign: char) -> Item {
     Item {
         single: true,
-        ..Item::leaf(pattern.to_owned())
+        ..Item::leaf(sign.to_string())
     }
 }
 
-/// One code point; a surrogate matches nothing.
-pub(super) fn literal(c: u32, fold: bool) -> Item {
+/// One ASCII character that stands for itself.
+pub(super) fn ascii(c: char) -> Item {
     let mut text = String::new();
-    match char::from_u32(c) {
-        None => text.push_str(NOTHING),
-        Some(c) if fold && has_case(c) => {
-            text.push_str("(?i:");
-            push_char(&mut text, c);
-            text.push(')');
-        }
-        Some(c) => push_char(&mut text, c),
-    }
+    push_char(&mut text, c);
+    Item::leaf(text)
+}
+
+/// The same item as one of a literal: `fold` says whether case is ignored.
+pub(super) fn literal(item: Item, fold: bool) -> Item {
     Item {
         literal: Some(fold),
         single: true,
-        ..Item::leaf(text)
-    }
-}
-
-/// Whether folding may change `c`; when in doubt, yes.
-fn has_case(c: char) -> bool {
-    !c.is_ascii() || c.is_ascii_alphabetic()
-}
-
-/// Appends the members of a range between two code points, without the surrogates among them.
-pub(super) fn push_range(out: &mut String, low: u32, high: u32) {
-    let low = char::from_u32(low).or_else(|| char::from_u32(0xE000));
-    let high = char::from_u32(high).or_else(|| char::from_u32(0xD7FF));
-    let (Some(low), Some(high)) = (low, high) else { return };
-    if low > high {
-        return;
-    }
-    push_char(out, low);
-    if low < high {
-        out.push('-');
-        push_char(out, high);
+        ..item
     }
 }
 
 /// Appends `c` so that it stands for itself inside and outside a class.
-fn push_char(out: &mut String, c: char) {
+pub(super) fn push_char(out: &mut String, c: char) {
     if c.is_ascii_alphanumeric() {
         out.push(c);
     } else {

@@ -1,22 +1,24 @@
-//! Text as Go's matcher sees it: a byte that is not UTF-8 is the character U+FFFD, one byte wide.
+//! Text as Go's matcher sees it, in the alphabet of a pattern: a byte that is not UTF-8 is the character U+FFFD, one byte
+//! wide.
 
+use super::alphabet::Alphabet;
 use std::borrow::Cow;
 use std::ops::Range;
 use zeroize::Zeroize;
 
 /// A text to search, always UTF-8, with the way back to the original bytes.
 pub(super) struct Haystack<'t> {
-    /// The text with each broken byte replaced; borrowed if there is none.
+    /// The text spelt in the alphabet; borrowed if it is ASCII.
     pub(super) text: Cow<'t, str>,
     /// For each byte of an owned `text`, and its end, the offset in the original.
     offsets: Vec<usize>,
 }
 
 impl<'t> Haystack<'t> {
-    pub(super) fn new(bytes: &'t [u8]) -> Self {
-        if let Ok(text) = std::str::from_utf8(bytes) {
+    pub(super) fn new(bytes: &'t [u8], alphabet: &Alphabet) -> Self {
+        if bytes.is_ascii() {
             return Self {
-                text: Cow::Borrowed(text),
+                text: String::from_utf8_lossy(bytes),
                 offsets: Vec::new(),
             };
         }
@@ -24,15 +26,18 @@ impl<'t> Haystack<'t> {
         let mut text = String::with_capacity(bytes.len() * 3);
         let mut offsets = Vec::with_capacity(bytes.len() * 3 + 1);
         let mut at = 0;
+        let mut push = |c: char, width: usize| {
+            let letter = alphabet.letter(c);
+            text.push(letter);
+            offsets.resize(offsets.len() + letter.len_utf8(), at);
+            at += width;
+        };
         for chunk in bytes.utf8_chunks() {
-            text.push_str(chunk.valid());
-            offsets.extend(at..at + chunk.valid().len());
-            at += chunk.valid().len();
-            for _ in chunk.invalid() {
-                text.push(char::REPLACEMENT_CHARACTER);
-                offsets.extend([at; 3]);
-                at += 1;
-            }
+            chunk.valid().chars().for_each(|c| push(c, c.len_utf8()));
+            chunk
+                .invalid()
+                .iter()
+                .for_each(|_| push(char::REPLACEMENT_CHARACTER, 1));
         }
         offsets.push(at);
         Self {

@@ -1,29 +1,41 @@
 //! Go regular expressions (RE2 syntax) on top of the `regex` crate.
 //!
-//! [`parse`] reads a pattern by Go's rules, with Go's error texts, and writes an equivalent pattern for `regex`, whose
-//! engine has the same leftmost-first semantics and linear time. The loops over matches are our own, because what Go
-//! does around empty matches differs per function. Used by `find`, `rewrite`, store conditions and template functions.
+//! [`parse`] reads a pattern by Go's rules, with Go's error texts, and writes an equivalent pattern over the
+//! [`alphabet`] of its character sets for `regex-automata` (the engine of `regex`), which has the same leftmost-first
+//! semantics and linear time. The loops over matches are our own, because what Go does around empty matches differs per
+//! function. Used by `find`, `rewrite`, store conditions and template functions.
 //!
 //! Text is bytes, as in Go: a byte that is not UTF-8 is matched as U+FFFD and keeps its place.
 
+mod alphabet;
 mod classes;
 mod emit;
 mod haystack;
 mod parse;
 mod template;
 
+use alphabet::Alphabet;
 use haystack::Haystack;
+use regex_automata::meta::Regex;
+use regex_automata::util::captures::Captures;
+use regex_automata::util::syntax;
+use regex_automata::{Input, Match};
 use std::ops::Range;
+use std::sync::Arc;
 use template::Part;
 
 /// Memory the compiled program may take, in bytes; a pattern beyond it is refused as too large.
-const PROGRAM_LIMIT: usize = 10 << 20;
+const PROGRAM_LIMIT: usize = 1 << 20;
+/// Longest pattern, in bytes, for which the engine's short cuts are prepared: literals at its start, one-pass form,
+/// lazy DFA.
+const SHORT_CUT_PATTERN: usize = 1000;
 
 /// A compiled Go regular expression.
 #[derive(Debug, Clone)]
 pub struct Regexp {
     source: String,
-    program: regex::Regex,
+    program: Regex,
+    alphabet: Arc<Alphabet>,
     names: Vec<String>,
 }
 
@@ -42,21 +54,30 @@ impl Regexp {
     ///
     /// # Errors
     /// Go's text for a pattern Go refuses. Beyond Go: a pattern that nests deeper than 250 levels or needs more than
-    /// 10 MiB compiled is refused with Go's texts for its own, larger limits.
+    /// 1 MiB compiled is refused with Go's texts for its own, larger limits.
     pub fn new(pattern: &str) -> Result<Self, RegexpError> {
         let parsed = parse::translate(pattern)?;
         let too_large = |_| RegexpError {
             code: parse::LARGE,
             part: pattern.to_owned(),
         };
-        let program = regex::RegexBuilder::new(&parsed.pattern)
-            .size_limit(PROGRAM_LIMIT)
-            .nest_limit(parse::NEST_LIMIT)
-            .build()
+        // looking for these takes quadratic time in a long pattern of options, and the lazy DFA needs the pattern
+        // compiled a second time, backwards
+        let short = parsed.pattern.len() <= SHORT_CUT_PATTERN;
+        let config = Regex::config()
+            .nfa_size_limit(Some(PROGRAM_LIMIT))
+            .auto_prefilter(short)
+            .hybrid(short)
+            .onepass(short);
+        let program = Regex::builder()
+            .configure(config)
+            .syntax(syntax::Config::new().nest_limit(parse::NEST_LIMIT))
+            .build(&parsed.pattern)
             .map_err(too_large)?;
         Ok(Self {
             source: pattern.to_owned(),
             program,
+            alphabet: Arc::new(parsed.alphabet),
             names: parsed.names,
         })
     }
@@ -87,33 +108,48 @@ impl Regexp {
     /// Whether `text` holds a match anywhere (unanchored, as Go's `MatchString`).
     #[must_use]
     pub fn is_match(&self, text: &[u8]) -> bool {
-        self.program.is_match(&Haystack::new(text).text)
+        self.program.is_match(&*self.haystack(text).text)
     }
 
     /// The leftmost match, as a range of bytes (Go's `FindStringIndex`).
     #[must_use]
     pub fn find(&self, text: &[u8]) -> Option<Range<usize>> {
-        let hay = Haystack::new(text);
-        self.program.find(&hay.text).map(|m| hay.range(m.range()))
+        let hay = self.haystack(text);
+        self.find_at(&hay, 0).map(|m| hay.range(m.range()))
     }
 
     /// The groups of the leftmost match; index 0 is the match itself (Go's `FindStringSubmatchIndex`).
     #[must_use]
     pub fn captures(&self, text: &[u8]) -> Option<Vec<Option<Range<usize>>>> {
-        let hay = Haystack::new(text);
-        let found = self.program.captures(&hay.text)?;
+        let hay = self.haystack(text);
+        let mut found = self.program.create_captures();
+        self.program.captures(&*hay.text, &mut found);
+        found.get_match()?;
         Some(found.iter().map(|group| group.map(|m| hay.range(m.range()))).collect())
+    }
+
+    fn haystack<'t>(&self, text: &'t [u8]) -> Haystack<'t> {
+        Haystack::new(text, &self.alphabet)
+    }
+
+    fn find_at(&self, hay: &Haystack<'_>, at: usize) -> Option<Match> {
+        self.program.find(Input::new(&*hay.text).range(at..))
+    }
+
+    fn captures_at(&self, groups: &mut Captures, hay: &Haystack<'_>, at: usize) -> Option<Match> {
+        self.program.captures(Input::new(&*hay.text).range(at..), groups);
+        groups.get_match()
     }
 
     /// Up to `limit` matches (all of them if negative), without empty ones that touch the match before
     /// (Go's `FindAllStringIndex`).
     #[must_use]
     pub fn find_all(&self, text: &[u8], limit: isize) -> Vec<Range<usize>> {
-        let hay = Haystack::new(text);
+        let hay = self.haystack(text);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let (mut at, mut last_end, mut found) = (0, None, Vec::new());
         while found.len() < limit && at <= hay.text.len() {
-            let Some(m) = self.program.find_at(&hay.text, at) else {
+            let Some(m) = self.find_at(&hay, at) else {
                 break;
             };
             let fresh = m.end() != at || Some(m.start()) != last_end;
@@ -140,22 +176,22 @@ impl Regexp {
     }
 
     fn replace(&self, text: &[u8], parts: &[Part<'_>]) -> Vec<u8> {
-        let hay = Haystack::new(text);
-        let mut groups = self.program.capture_locations();
+        let hay = self.haystack(text);
+        let mut groups = self.program.create_captures();
         let needs_groups = parts.iter().any(|part| !matches!(part, Part::Text(_)));
         let (mut at, mut last_end, mut out) = (0, 0, Vec::with_capacity(text.len()));
         while at <= hay.text.len() {
             let found = if needs_groups {
-                self.program.captures_read_at(&mut groups, &hay.text, at)
+                self.captures_at(&mut groups, &hay, at)
             } else {
-                self.program.find_at(&hay.text, at)
+                self.find_at(&hay, at)
             };
             let Some(m) = found else { break };
             out.extend_from_slice(&text[hay.range(last_end..m.start())]);
             // an empty match right behind another one is not replaced
             if m.end() > last_end || m.start() == 0 {
                 for part in parts {
-                    let group = |i: usize| groups.get(i).map(|(s, e)| &text[hay.range(s..e)]);
+                    let group = |i: usize| groups.get_group(i).map(|span| &text[hay.range(span.range())]);
                     out.extend_from_slice(part.bytes(group));
                 }
             }

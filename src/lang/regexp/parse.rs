@@ -1,11 +1,14 @@
 //! Reads Go's regular expression syntax and writes the equivalent pattern for the `regex` crate.
 //!
 //! One pass with a stack of open groups, each with its finished alternatives and the items of the current one. An item
-//! is already in the target's syntax, so nothing is walked twice.
+//! is already in the target's syntax, so nothing is walked twice; only its character sets are signs, which
+//! [`Sets::finish`] resolves at the end.
 
 use super::RegexpError;
+use super::alphabet::{Alphabet, Set, Sets};
 use super::classes;
 use super::emit::{self, Item};
+use std::collections::BTreeSet;
 
 /// Text of the fault for a pattern beyond a size limit.
 pub(super) const LARGE: &str = "expression too large";
@@ -37,6 +40,8 @@ pub(super) struct Translated {
     pub(super) pattern: String,
     /// Group names by index; index 0 and unnamed groups are empty.
     pub(super) names: Vec<String>,
+    /// How text has to be spelt for that pattern.
+    pub(super) alphabet: Alphabet,
 }
 
 /// Translates `pattern`.
@@ -46,6 +51,7 @@ pub(super) fn translate(pattern: &str) -> Result<Translated, RegexpError> {
         flags: Flags::default(),
         open: vec![Group::new(GroupKind::Whole, Flags::default())],
         names: vec![String::new()],
+        sets: Sets::default(),
         no_named_class: false,
     };
     parser.run()?;
@@ -54,9 +60,11 @@ pub(super) fn translate(pattern: &str) -> Result<Translated, RegexpError> {
         return Err(error(PAREN, pattern));
     };
     let item = parser.checked(whole.finish())?;
+    let (pattern, alphabet) = parser.sets.finish(&item.pattern).ok_or_else(|| error(LARGE, pattern))?;
     Ok(Translated {
-        pattern: item.pattern,
+        pattern,
         names: parser.names,
+        alphabet,
     })
 }
 
@@ -133,6 +141,7 @@ struct Parser<'p> {
     flags: Flags,
     open: Vec<Group>,
     names: Vec<String>,
+    sets: Sets<'p>,
     /// There is no `:]` any more: looking for it again and again would take too long.
     no_named_class: bool,
 }
@@ -162,10 +171,16 @@ impl<'p> Parser<'p> {
                 },
                 '^' => self.push_item(emit::look(if self.flags.lines { "(?m:^)" } else { r"\A" }), &rest[1..])?,
                 '$' => self.push_item(emit::look(if self.flags.lines { "(?m:$)" } else { r"\z" }), &rest[1..])?,
-                '.' => self.push_item(
-                    emit::class(if self.flags.dot_all { "(?s:.)" } else { r"[^\n]" }),
-                    &rest[1..],
-                )?,
+                '.' => {
+                    let kind = if self.flags.dot_all { "(?s:.)" } else { "." };
+                    self.push_set(kind, &rest[1..], |dot| {
+                        Ok(if dot == "." {
+                            Set::range(10, 10).negated()
+                        } else {
+                            Set::all()
+                        })
+                    })?
+                }
                 c => self.push_char(c, rest)?,
             };
             last_repeat = repeat;
@@ -198,7 +213,29 @@ impl<'p> Parser<'p> {
 
     /// Pushes the literal `c` that stands at the start of `rest`.
     fn push_char(&mut self, c: char, rest: &'p str) -> Result<&'p str, RegexpError> {
-        self.push_item(emit::literal(c as u32, self.flags.fold), &rest[c.len_utf8()..])
+        self.push_literal(u32::from(c), &rest[c.len_utf8()..])
+    }
+
+    /// Pushes one code point that stands for itself; a surrogate matches nothing.
+    fn push_literal(&mut self, c: u32, rest: &'p str) -> Result<&'p str, RegexpError> {
+        let fold = self.flags.fold;
+        let item = match char::from_u32(c).filter(char::is_ascii) {
+            Some(c) if !fold || !c.is_ascii_alphabetic() => emit::ascii(c),
+            _ => emit::class(self.sets.literal(c, fold).ok_or_else(|| error(LARGE, self.whole))?),
+        };
+        self.push_item(emit::literal(item, fold), rest)
+    }
+
+    /// Pushes the set that `written` stands for; `read` is asked once for each text.
+    fn push_set(
+        &mut self,
+        written: &'p str,
+        rest: &'p str,
+        read: impl FnOnce(&'p str) -> Result<Set, RegexpError>,
+    ) -> Result<&'p str, RegexpError> {
+        let sign = self.sets.sign(written, self.flags.fold, read)?;
+        let sign = sign.ok_or_else(|| error(LARGE, self.whole))?;
+        self.push_item(emit::class(sign), rest)
     }
 
     fn open_group(&mut self, rest: &'p str) -> Result<&'p str, RegexpError> {
@@ -325,11 +362,12 @@ impl<'p> Parser<'p> {
             Some(b'Q') => return self.quoted(after),
             _ => {
                 if let Some((members, after)) = class_escape(rest)? {
-                    let text = bracket(&members, false, self.flags.fold);
-                    return self.push_item(emit::class(&text), after);
+                    let fold = self.flags.fold;
+                    let written = &rest[..rest.len() - after.len()];
+                    return self.push_set(written, after, |_| Ok(members.set(fold)));
                 }
                 let (c, after) = escaped_char(rest)?;
-                return self.push_item(emit::literal(c, self.flags.fold), after);
+                return self.push_literal(c, after);
             }
         };
         self.push_item(emit::look(look), after)
@@ -339,7 +377,7 @@ impl<'p> Parser<'p> {
     fn quoted(&mut self, rest: &'p str) -> Result<&'p str, RegexpError> {
         let (literal, after) = rest.split_once(r"\E").unwrap_or((rest, ""));
         for c in literal.chars() {
-            self.push_item(emit::literal(c as u32, self.flags.fold), after)?;
+            self.push_literal(u32::from(c), after)?;
         }
         Ok(after)
     }
@@ -351,14 +389,19 @@ impl<'p> Parser<'p> {
         if negated {
             rest = &rest[1..];
         }
-        let mut members = String::new();
+        let mut members = Pending::default();
         let mut first = true;
         while first || !rest.starts_with(']') {
             first = false;
             rest = self.member(rest, whole, &mut members)?;
         }
-        let text = bracket(&members, negated, self.flags.fold);
-        self.push_item(emit::class(&text), &rest[1..])
+        rest = &rest[1..];
+        let written = &whole[..whole.len() - rest.len()];
+        let fold = self.flags.fold;
+        self.push_set(written, rest, |_| {
+            let set = members.set(fold);
+            Ok(if negated { set.negated() } else { set.closed() })
+        })
     }
 
     /// Where the `:]` of a named class is, counted from behind its `[:`.
@@ -372,7 +415,7 @@ impl<'p> Parser<'p> {
     }
 
     /// One member of a class: a named class, an escape, a character or a range.
-    fn member(&mut self, rest: &'p str, whole: &'p str, out: &mut String) -> Result<&'p str, RegexpError> {
+    fn member(&mut self, rest: &'p str, whole: &'p str, out: &mut Pending) -> Result<&'p str, RegexpError> {
         if rest.starts_with("[:")
             && let Some(end) = self.named_class_end(rest)
         {
@@ -381,13 +424,17 @@ impl<'p> Parser<'p> {
             let Some(members) = classes::posix(bare) else {
                 return Err(error(RANGE, &rest[..end + 4]));
             };
-            out.push_str(&bracket(members, negated, false));
+            let members = Members {
+                text: members.to_owned(),
+                negated,
+            };
+            out.named.insert(members);
             return Ok(&rest[end + 4..]);
         }
         if rest.starts_with('\\')
             && let Some((members, after)) = class_escape(rest)?
         {
-            out.push_str(&members);
+            out.named.insert(members);
             return Ok(after);
         }
         let (low, mut after) = class_char(rest, whole)?;
@@ -398,13 +445,51 @@ impl<'p> Parser<'p> {
                 return Err(error(RANGE, &rest[..rest.len() - after.len()]));
             }
         }
-        emit::push_range(out, low, high);
+        out.ranges.push((low, high));
         Ok(after)
     }
 }
 
-/// `\d`, `\W`, `\pL`, `\P{Greek}`: the members to put into a class, and what follows.
-fn class_escape(rest: &str) -> Result<Option<(String, &str)>, RegexpError> {
+/// What stands between brackets. Worked out only once for each text, since folding takes its time.
+#[derive(Default)]
+struct Pending {
+    ranges: Vec<(u32, u32)>,
+    named: BTreeSet<Members>,
+}
+
+impl Pending {
+    fn set(&self, fold: bool) -> Set {
+        let mut set = Set::default();
+        for (low, high) in &self.ranges {
+            set.add(Set::range(*low, *high));
+        }
+        if fold {
+            set = set.folded();
+        }
+        for members in &self.named {
+            set.add(members.set(fold));
+        }
+        set
+    }
+}
+
+/// A class known by name.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Members {
+    text: String,
+    negated: bool,
+}
+
+impl Members {
+    /// Its characters. Go folds first and negates then.
+    fn set(&self, fold: bool) -> Set {
+        let set = Set::named(&self.text, fold);
+        if self.negated { set.negated() } else { set }
+    }
+}
+
+/// `\d`, `\W`, `\pL`, `\P{Greek}`, and what follows.
+fn class_escape(rest: &str) -> Result<Option<(Members, &str)>, RegexpError> {
     let Some(letter) = rest[1..].chars().next() else {
         return Ok(None);
     };
@@ -414,32 +499,15 @@ fn class_escape(rest: &str) -> Result<Option<(String, &str)>, RegexpError> {
     let Some(members) = classes::perl(letter.to_ascii_lowercase()) else {
         return Ok(None);
     };
-    let members = if letter.is_ascii_uppercase() {
-        format!("[^{members}]")
-    } else {
-        members.to_owned()
+    let members = Members {
+        text: members.to_owned(),
+        negated: letter.is_ascii_uppercase(),
     };
     Ok(Some((members, &rest[2..])))
 }
 
-/// Puts members into brackets, with case folding if asked.
-fn bracket(members: &str, negated: bool, fold: bool) -> String {
-    let not = if negated { "^" } else { "" };
-    // only surrogates were asked for, which are no characters: an empty set
-    let members = if members.is_empty() {
-        r"[^\x00-\x{10FFFF}]"
-    } else {
-        members
-    };
-    if fold {
-        format!("(?i:[{not}{members}])")
-    } else {
-        format!("[{not}{members}]")
-    }
-}
-
 /// `\pL`, `\p{Lu}`, `\P{^Greek}`.
-fn unicode_escape(rest: &str) -> Result<(String, &str), RegexpError> {
+fn unicode_escape(rest: &str) -> Result<(Members, &str), RegexpError> {
     let mut negated = rest.as_bytes()[1] == b'P';
     let Some(c) = rest[2..].chars().next() else {
         return Err(error(RANGE, rest));
@@ -455,15 +523,10 @@ fn unicode_escape(rest: &str) -> Result<(String, &str), RegexpError> {
     };
     let bare = name.strip_prefix('^').unwrap_or(name);
     negated ^= bare.len() != name.len();
-    let Some(members) = classes::unicode(bare) else {
+    let Some(text) = classes::unicode(bare) else {
         return Err(error(RANGE, &rest[..end]));
     };
-    let text = if negated {
-        format!("[^{}]", members.text)
-    } else {
-        members.text
-    };
-    Ok((text, &rest[end..]))
+    Ok((Members { text, negated }, &rest[end..]))
 }
 
 /// One character of a class, escaped or not.

@@ -27,7 +27,9 @@ fn what_is_too_deep_or_too_large_is_refused() {
     let deep = format!("{}a{}", "(".repeat(251), ")".repeat(251));
     assert!(fault(&deep).starts_with("error parsing regexp: expression nests too deeply: `((("));
     assert!(Regexp::new(&deep[2..deep.len() - 2]).is_ok());
-    assert!(fault(r"(?:\pL\pN){1000}").starts_with("error parsing regexp: expression too large: `"));
+    assert!(fault(r"(?:\pL\pN{100}){1000}").starts_with("error parsing regexp: invalid repeat count: `"));
+    assert!(fault(&r"\pL{1000}".repeat(100)).starts_with("error parsing regexp: expression too large: `"));
+    assert!(Regexp::new(&r"\pL{1000}".repeat(5)).is_ok());
     assert_eq!(
         fault("(?:a{1000}){2}"),
         "error parsing regexp: invalid repeat count: `{2}`"
@@ -46,4 +48,25 @@ fn quoted_text_matches_itself() {
     let text = br"a.b*[c]\{1}(x|y)^$+?-_";
     let re = Regexp::from_bytes(&quote_meta(text)).unwrap();
     assert_eq!(re.find(text), Some(0..text.len()));
+}
+
+/// A pattern is compiled over letters that stand for many characters; no two that it tells apart may share one.
+#[test]
+fn characters_that_a_pattern_tells_apart_stay_apart() {
+    let text = "aÉéßſKkΑα٣ǅ中\u{e000}\u{10ffff}".as_bytes();
+    let found = |pattern: &str| {
+        let re = Regexp::new(pattern).unwrap();
+        let all = re.find_all(text, -1);
+        all.into_iter()
+            .map(|m| String::from_utf8_lossy(&text[m]).into_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(found(r"\p{Lu}"), ["É", "K", "Α"]);
+    assert_eq!(found(r"(?i)\p{Lu}"), ["a", "É", "é", "ß", "ſ", "K", "k", "Α", "α", "ǅ"]);
+    assert_eq!(found(r"[^\pL\p{Nd}]"), ["\u{e000}", "\u{10ffff}"]);
+    assert_eq!(found(r"(?i)[k中]"), ["K", "k", "中"]);
+    assert_eq!(found(r"(?i)[^\p{Ll}é]"), ["٣", "中", "\u{e000}", "\u{10ffff}"]);
+    assert_eq!(found(r"\bk"), Vec::<String>::new());
+    assert_eq!(found(r"\x{10FFFF}|[é-ÿ]"), ["é", "\u{10ffff}"]);
+    assert_eq!(found(r"[\x{d800}-\x{dfff}]"), Vec::<String>::new());
 }

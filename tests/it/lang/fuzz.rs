@@ -454,10 +454,34 @@ fn fuzz_regexp() {
 /// Reading a pattern takes time in proportion to its length, whatever it holds.
 #[test]
 fn fuzz_regexp_patterns() {
+    const LARGE: &[&str] = &[
+        r"\pL",
+        r"\PN",
+        r"(?i)\p{Lu}",
+        r"[^\pL\pN]",
+        "(?:",
+        ")",
+        "{1000}",
+        "{10}",
+        "*",
+        "?",
+        "+",
+        "|",
+        "[é-\u{ffff}]",
+        ".",
+        "é",
+        "x",
+        "(",
+        r"\b",
+        "(?i)k",
+        "^",
+        "$",
+    ];
     const FAULTS: &[&str] = &[
         "(", ")", "[", "*", "{", "\\", "(?", "[[:", "a", "|", "\\Q", "(?P<", "{1,", "\\x{", "-", "]", "é",
     ];
-    fuzz("regexp patterns", &text(FAULTS, LENGTH), |pattern| {
+    let pieces = prop_oneof![text(FAULTS, LENGTH), text(PATTERNS, LENGTH), text(LARGE, LENGTH)];
+    fuzz("regexp patterns", &pieces, |pattern| {
         let _ = regexp::Regexp::new(pattern);
     });
 }
@@ -567,6 +591,14 @@ fn worst_cases_stay_in_time() {
         "(?i)a*".repeat(LENGTH / 6),
         "a|".repeat(LENGTH / 2),
         "(".repeat(LENGTH),
+        r"\pL".repeat(LENGTH / 3),
+        r"(?i)\PL".repeat(LENGTH / 7),
+        "a?".repeat(LENGTH / 2),
+        ".".repeat(LENGTH),
+        r"[^\pL\pN]{1000}b".repeat(LENGTH / 16),
+        (0x4000..0x4000 + LENGTH / 15)
+            .map(|c| format!(r"[\pL\x{{{c:x}}}]"))
+            .collect(),
     ] {
         let took = time(|| {
             let _ = regexp::Regexp::new(&pattern);
