@@ -9,6 +9,7 @@ pub mod credential;
 pub mod distribute_token;
 pub mod error;
 pub mod exit;
+pub mod fleet;
 pub mod global;
 pub mod inputs;
 pub mod mint_token;
@@ -62,6 +63,7 @@ enum Command {
     Sync(sync::SyncArgs),
     Push(push::PushArgs),
     Status(status::StatusArgs),
+    Fleet(fleet::FleetArgs),
     Completion(completion::CompletionArgs),
     Version(version::VersionArgs),
     Options(options::OptionsArgs),
@@ -80,6 +82,7 @@ impl Command {
             Self::Sync(_) => "sync",
             Self::Push(_) => "push",
             Self::Status(_) => "status",
+            Self::Fleet(_) => "fleet",
             Self::Completion(_) => "completion",
             Self::Version(_) => "version",
             Self::Options(_) => "options",
@@ -100,6 +103,7 @@ impl Command {
             Self::Push(a) => a.is_machine(),
             Self::Status(a) => a.is_machine(),
             Self::Version(a) => a.is_machine(),
+            Self::Fleet(_) => true,
             Self::Completion(_) | Self::Options(_) => false,
         }
     }
@@ -109,6 +113,7 @@ impl Command {
         match self {
             Self::Apply(a) => a.reads_stdin(),
             Self::Put(a) => a.reads_stdin(),
+            Self::Fleet(a) => a.reads_stdin(),
             _ => false,
         }
     }
@@ -126,7 +131,7 @@ impl Command {
             Self::Push(args) => push::run(session, args).await,
             Self::Status(args) => status::run(session, args).await,
             Self::Version(args) => version::run(session, args).await,
-            Self::Completion(_) | Self::Options(_) => Ok(ExitCode::Done),
+            Self::Completion(_) | Self::Options(_) | Self::Fleet(_) => Ok(ExitCode::Done),
         }
     }
 }
@@ -187,6 +192,7 @@ pub async fn run(args: Vec<OsString>, surroundings: Surroundings) -> ExitCode {
     match command {
         Command::Completion(args) => report(&ui, completion::run(&ui, &args)),
         Command::Options(_) => report(&ui, options::run(&ui)),
+        Command::Fleet(args) => report(&ui, fleet::run(&ui, args, global.namespace.as_deref()).await),
         Command::Crds(args) if crds::is_offline(&args) => report(&ui, crds::print(&ui, &args)),
         command => run_connected(ui, &global, command, surroundings).await,
     }
