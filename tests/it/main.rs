@@ -12,7 +12,9 @@ mod engine;
 mod lang;
 mod providers;
 mod push;
+mod push_target;
 mod support;
+mod sync_modes;
 
 /// Every file and folder beside this one is a module of it; a test file that nobody declares would never run.
 #[test]
