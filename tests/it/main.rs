@@ -6,6 +6,7 @@
     reason = "a test fails by panicking and reports figures"
 )]
 
+mod bug_cases;
 mod conformance;
 mod distribute;
 mod engine;
