@@ -1,9 +1,10 @@
 //! `push-target`: the upstream may write some Secrets of every downstream: rights → anchor → token → proof → token Secret
 //! → store → PushSecrets → old anchors. Safe to kill at any request and to run again.
 
-use std::time::Duration;
+mod args;
 
-use clap::{Args, ValueEnum};
+use args::DeletionArg;
+pub use args::PushTargetArgs;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -11,7 +12,7 @@ use super::credential::{delete_anchor, stored_token};
 use super::distribute_token::{ids, namespace_of, not_started};
 use super::error::CliError;
 use super::exit::ExitCode;
-use super::global::{DryRun, OutputArgs, TargetArgs, WriteArgs, duration};
+use super::global::DryRun;
 use super::session::{Session, Stopwatch, Target, cluster_uid, exit_of, failure, now, unreachable};
 use super::steps::{Writer, export};
 use super::upstream::{self, Upstream, UpstreamArgs};
@@ -19,7 +20,7 @@ use crate::cluster::discovery::{Served, discover};
 use crate::cluster::fanout::fan_out;
 use crate::cluster::proof::Visitor;
 use crate::cluster::{Cluster, Reason, observe, token};
-use crate::plan::compare::{Policy, is_ours};
+use crate::plan::compare::is_ours;
 use crate::plan::distribute::{
     Anchor, Due, TokenRecord, TokenState, anchor, anchor_of, due, next_generation, record_of, retirable,
 };
@@ -29,136 +30,8 @@ use crate::plan::names::{
 use crate::plan::push_target::{
     Deletion, Spec, admitted, credential, identity, place, push_secrets, store, target_name,
 };
-use crate::plan::{Action, Manifest, Outcome, Step};
+use crate::plan::{Action, Manifest, Outcome, Step, bootstrap};
 use crate::ui::results::Report;
-
-/// `--deletion-policy`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum DeletionArg {
-    /// What was pushed stays
-    #[default]
-    None,
-    /// What was pushed goes with the PushSecret
-    Delete,
-}
-
-/// Let the upstream push Secrets into other clusters
-///
-/// The other direction of distribute-token: for each context an account downstream that may create Secrets in one
-/// namespace and change only the named ones; its token, proved, in the namespace eso-push upstream, away from what the
-/// stores of other clusters may read; a store that uses it, and one PushSecret for each Secret. `sync --watch` or an
-/// operator upstream does the pushing.
-#[derive(Debug, Clone, Args)]
-#[command(after_help = "Examples:
-  # Push one Secret of the namespace eso-data to two clusters
-  kubectl eso push-target --contexts a,b --secrets database-credentials -n apps
-
-  # Make the namespace downstream, and take back what was pushed when the
-  # PushSecret goes
-  kubectl eso push-target --contexts a --secrets tls -n pushed \\
-    --create-namespace --deletion-policy delete
-
-  # What would happen, without issuing a token
-  kubectl eso push-target --contexts a --secrets tls --dry-run=client
-
-  # Store and PushSecrets as files for git
-  kubectl eso push-target --contexts a --secrets tls --export")]
-pub struct PushTargetArgs {
-    #[command(flatten)]
-    targets: TargetArgs,
-    /// Source Secrets upstream (comma separated or repeated)
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
-    secrets: Vec<String>,
-    /// Upstream namespace of the source Secrets
-    #[arg(long, value_name = "NS", default_value = crate::plan::names::DATA_NAMESPACE)]
-    data_namespace: String,
-    /// Allow an address that only this machine can reach (test clusters)
-    #[arg(long)]
-    allow_local_url: bool,
-    /// Refresh interval of the PushSecrets
-    #[arg(long, value_name = "D", default_value = "1m", value_parser = interval)]
-    refresh_interval: String,
-    /// What happens downstream when a PushSecret goes
-    #[arg(long, value_enum, default_value_t = DeletionArg::None, value_name = "POLICY")]
-    deletion_policy: DeletionArg,
-    /// Life of the token asked for; the server may grant less
-    #[arg(long, value_name = "D", default_value = "720h", value_parser = duration)]
-    token_ttl: Duration,
-    /// Renew tokens with less life left than this; default: a third of their life
-    #[arg(long, value_name = "D", value_parser = duration)]
-    min_remaining: Option<Duration>,
-    /// Issue a new token even where the stored one is good
-    #[arg(long)]
-    force: bool,
-    /// How long an old token stays valid beside a new one
-    #[arg(long, value_name = "D", default_value = "10m", value_parser = duration)]
-    overlap: Duration,
-    /// Name of a cluster at its first naming, CONTEXT=ID (repeatable)
-    #[arg(long, value_name = "CONTEXT=ID")]
-    cluster_id: Vec<String>,
-    /// Make the downstream namespace where it is missing
-    #[arg(long)]
-    create_namespace: bool,
-    /// Take over objects of these names that something else made
-    #[arg(long)]
-    adopt: bool,
-    #[command(flatten)]
-    write: WriteArgs,
-    #[command(flatten)]
-    output: OutputArgs,
-}
-
-/// The text of a duration that Go can read, kept as typed.
-fn interval(text: &str) -> Result<String, String> {
-    crate::lang::duration::GoDuration::parse(text)
-        .map(|_| text.to_owned())
-        .map_err(|e| e.to_string())
-}
-
-impl PushTargetArgs {
-    /// True where stdout holds one document.
-    pub fn is_machine(&self) -> bool {
-        self.output.output.is_machine() || self.write.export
-    }
-
-    fn typed_ids(&self) -> Result<Vec<(String, String)>, CliError> {
-        let parse = |pair: &String| match pair.rsplit_once('=') {
-            Some((context, id)) if crate::plan::cid::is_valid(id) => Ok((context.to_owned(), id.to_owned())),
-            _ => Err(CliError::usage(format!("--cluster-id {pair:?} is not CONTEXT=ID"))
-                .cause("an id has up to 40 characters of a-z, 0-9 and -")
-                .hint("--cluster-id prod-eu=eu")),
-        };
-        self.cluster_id.iter().map(parse).collect()
-    }
-
-    fn check(&self) -> Result<(), CliError> {
-        if self.data_namespace == PUSH_NAMESPACE {
-            return Err(CliError::usage(format!(
-                "--data-namespace {PUSH_NAMESPACE:?} is where the credentials lie"
-            ))
-            .cause("whoever may read the source Secrets could read the credentials too")
-            .hint("keep source Secrets in another namespace"));
-        }
-        if self.token_ttl < Duration::from_secs(600) || self.token_ttl > Duration::from_secs(1 << 32) {
-            return Err(CliError::usage("--token-ttl must be between 10m and 2^32 seconds")
-                .cause("API servers refuse tokens that live less than 10 minutes")
-                .hint("--token-ttl 720h"));
-        }
-        for name in &self.secrets {
-            crate::api::name::check_subdomain(name)
-                .map_err(|e| CliError::usage(format!("{name:?} is not a name of a Secret")).cause(e.to_string()))?;
-        }
-        Ok(())
-    }
-
-    fn policy(&self) -> Policy {
-        Policy {
-            require_label: true,
-            adopt: self.adopt,
-            recreate: false,
-        }
-    }
-}
 
 /// The upstream side, read once for all downstreams.
 struct Hub<'a> {
@@ -204,10 +77,10 @@ pub async fn run(session: &Session, args: PushTargetArgs) -> Result<ExitCode, Cl
     if args.write.export {
         return hub.export(session, &targets, &ids).await;
     }
-    let shared = hub.prepare().await?;
+    let shared = hub.writer().apply(bootstrap::namespace(PUSH_NAMESPACE)).await?;
     let mut reports = hub.serve_all(session, &targets, ids).await;
-    if let (Some(first), Some(outcome)) = (reports.first_mut(), shared) {
-        first.objects.insert(0, outcome);
+    if let Some(first) = reports.first_mut() {
+        first.objects.insert(0, shared);
     }
     let exit = exit_of(&reports);
     super::output::print(
@@ -278,15 +151,6 @@ impl Hub<'_> {
             "role {READER_ROLE} lets other clusters read the Secrets there, and push credentials are Secrets"
         ))
         .hint(format!("kubectl delete role {READER_ROLE} -n {PUSH_NAMESPACE}")))
-    }
-
-    /// The push namespace.
-    async fn prepare(&self) -> Result<Option<Outcome>, CliError> {
-        let outcome = self
-            .writer()
-            .apply(crate::plan::bootstrap::namespace(PUSH_NAMESPACE))
-            .await?;
-        Ok(Some(outcome))
     }
 
     async fn serve_all(&self, session: &Session, targets: &[Target], ids: Vec<String>) -> Vec<Report> {
@@ -461,7 +325,7 @@ impl Hub<'_> {
                 .cause("the account and the pushed Secrets go into this namespace")
                 .hint("pass --create-namespace, or another namespace with -n"));
             }
-            let made = downstream.apply(crate::plan::bootstrap::namespace(namespace)).await?;
+            let made = downstream.apply(bootstrap::namespace(namespace)).await?;
             report.objects.push(made);
         }
         let wanted = identity(&spoke.spec, &[]);
@@ -593,7 +457,7 @@ impl Hub<'_> {
 
     /// The upstream's objects as files; the token is named in a remark.
     async fn export(&self, session: &Session, targets: &[Target], ids: &[String]) -> Result<ExitCode, CliError> {
-        let mut manifests = vec![crate::plan::bootstrap::namespace(PUSH_NAMESPACE)];
+        let mut manifests = vec![bootstrap::namespace(PUSH_NAMESPACE)];
         for (target, cid) in targets.iter().zip(ids) {
             let cluster = target.cluster.as_ref().map_err(Clone::clone)?;
             let found = self.find(cluster).await?;

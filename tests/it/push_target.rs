@@ -92,8 +92,14 @@ async fn the_upstreams_loop_pushes_to_two_downstreams() {
 async fn an_interrupted_run_converges_and_machines_can_read_it() {
     let (planes, config, _) = bed().await;
     let target = [&TARGET[..], &["-n", "pushed"]].concat();
-    let mut first = config.eso(&target).start();
-    first.wait_for_stderr("", within(1));
+    let first = config.eso(&target).start();
+    // The marker is written before the token: killed here, the run has made rights and no store.
+    let markers: Api<Secret> = Api::namespaced(planes.cluster(1).client().await.unwrap(), "pushed");
+    wait_until("the marker exists", within(60), async || {
+        let found = markers.get_opt("upstream-store-a-gen-1").await.unwrap();
+        found.map(drop)
+    })
+    .await;
     first.kill();
     let done = config.eso(&[&target[..], &["-o", "json"]].concat()).run().success();
     let result: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
