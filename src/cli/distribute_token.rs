@@ -294,7 +294,7 @@ async fn distribute(
     Ok(reports)
 }
 
-fn not_started(context: &str) -> Report {
+pub(super) fn not_started(context: &str) -> Report {
     let error = CliError::failed("NotStarted", format!("nothing was done [{context}]"))
         .cause("the run was stopped before this cluster's turn")
         .hint("run the same command again");
@@ -302,7 +302,7 @@ fn not_started(context: &str) -> Report {
 }
 
 /// `-n`, else the context's namespace; printed in every result.
-fn namespace_of(session: &Session, target: &Target) -> String {
+pub(super) fn namespace_of(session: &Session, target: &Target) -> String {
     match &target.cluster {
         Ok(cluster) => cluster.namespace.clone(),
         Err(_) => session.explicit_namespace.clone().unwrap_or_default(),
@@ -310,7 +310,7 @@ fn namespace_of(session: &Session, target: &Target) -> String {
 }
 
 /// An id for each target: the one recorded for its cluster, the one typed, or one from the context name.
-fn ids(targets: &[Target], accounts: &[Value], typed: &[(String, String)]) -> Result<Vec<String>, CliError> {
+pub(super) fn ids(targets: &[Target], accounts: &[Value], typed: &[(String, String)]) -> Result<Vec<String>, CliError> {
     let mut out: Vec<String> = Vec::new();
     for target in targets {
         let recorded = target.uid.as_ref().and_then(|uid| cid_of_cluster(accounts, uid));

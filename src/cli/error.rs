@@ -124,7 +124,10 @@ impl From<ConfigError> for CliError {
             ConfigError::UnknownEntry { what, .. } => out
                 .cause("the context, or a flag, refers to it")
                 .hint(format!("kubectl config get-{what}s")),
-            ConfigError::Invalid { message, .. } => out.cause(message).hint("kubectl config view --minify"),
+            ConfigError::Invalid { message, .. } => {
+                let hint = invalid_hint(&message);
+                out.cause(message).hint(hint)
+            }
         }
     }
 }
@@ -161,6 +164,15 @@ impl From<InputError> for CliError {
                 .hint("leave out -n, or change the file"),
             InputError::Empty => out.hint("pass -f FILE, -f DIRECTORY or -f -"),
         }
+    }
+}
+
+/// Go's client takes X.509 version 1 certificates, which have no extensions; rustls does not (RFC 5280, 4.1.2.1).
+fn invalid_hint(message: &str) -> &'static str {
+    if message.contains("UnsupportedCertVersion") {
+        "the client certificate is X.509 version 1: issue it anew as version 3 (openssl x509 -req -extfile FILE)"
+    } else {
+        "kubectl config view --minify"
     }
 }
 
@@ -205,7 +217,7 @@ pub fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CliError, quoted};
+    use super::{CliError, invalid_hint, quoted};
     use crate::cluster::{Reason, RequestError};
 
     #[test]
@@ -221,6 +233,12 @@ mod tests {
             CliError::from(error).to_string(),
             "cannot create secret/x in namespace \"eso\" [prod eu]\n  cause: Forbidden: no\n  hint:  kubectl --context 'prod eu' auth can-i --list"
         );
+    }
+
+    #[test]
+    fn a_client_certificate_of_version_1_gets_the_way_out() {
+        assert!(invalid_hint("client: UnsupportedCertVersion").contains("version 3"));
+        assert_eq!(invalid_hint("bad"), "kubectl config view --minify");
     }
 
     #[test]

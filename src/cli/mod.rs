@@ -16,6 +16,7 @@ pub mod mint_token;
 pub mod options;
 pub mod output;
 pub mod push;
+pub mod push_target;
 pub mod put;
 pub mod request;
 pub mod session;
@@ -62,6 +63,7 @@ enum Command {
     Request(request::RequestArgs),
     Sync(sync::SyncArgs),
     Push(push::PushArgs),
+    PushTarget(push_target::PushTargetArgs),
     Status(status::StatusArgs),
     Fleet(fleet::FleetArgs),
     Completion(completion::CompletionArgs),
@@ -81,6 +83,7 @@ impl Command {
             Self::Request(_) => "request",
             Self::Sync(_) => "sync",
             Self::Push(_) => "push",
+            Self::PushTarget(_) => "push-target",
             Self::Status(_) => "status",
             Self::Fleet(_) => "fleet",
             Self::Completion(_) => "completion",
@@ -101,6 +104,7 @@ impl Command {
             Self::Request(a) => a.is_machine(),
             Self::Sync(a) => a.is_machine(),
             Self::Push(a) => a.is_machine(),
+            Self::PushTarget(a) => a.is_machine(),
             Self::Status(a) => a.is_machine(),
             Self::Version(a) => a.is_machine(),
             Self::Fleet(_) => true,
@@ -129,6 +133,7 @@ impl Command {
             Self::Request(args) => request::run(session, args).await,
             Self::Sync(args) => sync::run(session, args).await,
             Self::Push(args) => push::run(session, args).await,
+            Self::PushTarget(args) => push_target::run(session, args).await,
             Self::Status(args) => status::run(session, args).await,
             Self::Version(args) => version::run(session, args).await,
             Self::Completion(_) | Self::Options(_) | Self::Fleet(_) => Ok(ExitCode::Done),

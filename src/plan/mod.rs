@@ -8,6 +8,7 @@ pub mod distribute;
 pub mod input;
 pub mod manifest;
 pub mod names;
+pub mod push_target;
 pub mod request;
 pub mod status;
 pub mod stores;

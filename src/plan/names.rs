@@ -30,6 +30,8 @@ pub const DATA_NAMESPACE: &str = "eso-data";
 pub const IDENTITY_NAMESPACE: &str = "eso-identities";
 /// Namespace of credentials for pushing.
 pub const PUSH_NAMESPACE: &str = "eso-push";
+/// Account, Role and RoleBinding downstream through which the upstream pushes.
+pub const PUSH_ACCOUNT: &str = "upstream-push";
 /// The shared reader Role.
 pub const READER_ROLE: &str = "eso-store-role";
 /// The shared account, its binding, and the store downstream.

@@ -6,13 +6,16 @@
     reason = "a test fails by panicking and reports figures"
 )]
 
+mod bug_cases;
 mod conformance;
 mod distribute;
 mod engine;
 mod lang;
 mod providers;
 mod push;
+mod push_target;
 mod support;
+mod sync_modes;
 
 /// Every file and folder beside this one is a module of it; a test file that nobody declares would never run.
 #[test]
