@@ -4,6 +4,7 @@ pub mod apply;
 pub mod bootstrap;
 pub mod completion;
 pub mod contexts;
+pub mod convert;
 pub mod crds;
 pub mod credential;
 pub mod distribute_token;
@@ -11,6 +12,7 @@ pub mod error;
 pub mod exit;
 pub mod global;
 pub mod inputs;
+pub mod migrate;
 pub mod mint_token;
 pub mod options;
 pub mod output;
@@ -62,6 +64,9 @@ enum Command {
     Sync(sync::SyncArgs),
     Push(push::PushArgs),
     Status(status::StatusArgs),
+    Convert(convert::ConvertArgs),
+    #[command(subcommand)]
+    Migrate(migrate::MigrateCommand),
     Completion(completion::CompletionArgs),
     Version(version::VersionArgs),
     Options(options::OptionsArgs),
@@ -80,6 +85,8 @@ impl Command {
             Self::Sync(_) => "sync",
             Self::Push(_) => "push",
             Self::Status(_) => "status",
+            Self::Convert(_) => "convert",
+            Self::Migrate(_) => "migrate",
             Self::Completion(_) => "completion",
             Self::Version(_) => "version",
             Self::Options(_) => "options",
@@ -100,7 +107,7 @@ impl Command {
             Self::Push(a) => a.is_machine(),
             Self::Status(a) => a.is_machine(),
             Self::Version(a) => a.is_machine(),
-            Self::Completion(_) | Self::Options(_) => false,
+            Self::Convert(_) | Self::Migrate(_) | Self::Completion(_) | Self::Options(_) => false,
         }
     }
 
@@ -126,7 +133,7 @@ impl Command {
             Self::Push(args) => push::run(session, args).await,
             Self::Status(args) => status::run(session, args).await,
             Self::Version(args) => version::run(session, args).await,
-            Self::Completion(_) | Self::Options(_) => Ok(ExitCode::Done),
+            Self::Convert(_) | Self::Migrate(_) | Self::Completion(_) | Self::Options(_) => Ok(ExitCode::Done),
         }
     }
 }
@@ -187,6 +194,8 @@ pub async fn run(args: Vec<OsString>, surroundings: Surroundings) -> ExitCode {
     match command {
         Command::Completion(args) => report(&ui, completion::run(&ui, &args)),
         Command::Options(_) => report(&ui, options::run(&ui)),
+        Command::Convert(args) => report(&ui, convert::run(&ui, &args)),
+        Command::Migrate(args) => report(&ui, migrate::run(&ui, &args)),
         Command::Crds(args) if crds::is_offline(&args) => report(&ui, crds::print(&ui, &args)),
         command => run_connected(ui, &global, command, surroundings).await,
     }
