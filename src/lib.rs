@@ -17,6 +17,7 @@ pub mod cluster;
 pub mod fleet;
 pub mod generator;
 pub mod lang;
+pub mod migrate;
 pub mod plan;
 pub mod provider;
 pub mod secret;

@@ -16,6 +16,7 @@ pub mod push_secret;
 pub mod secret_store;
 mod text_enum;
 pub mod yaml;
+pub mod yaml_tree;
 
 use std::collections::BTreeMap;
 use std::fmt;

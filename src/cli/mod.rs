@@ -4,6 +4,7 @@ pub mod apply;
 pub mod bootstrap;
 pub mod completion;
 pub mod contexts;
+pub mod convert;
 pub mod crds;
 pub mod credential;
 pub mod distribute_token;
@@ -12,6 +13,7 @@ pub mod exit;
 pub mod fleet;
 pub mod global;
 pub mod inputs;
+pub mod migrate;
 pub mod mint_token;
 pub mod options;
 pub mod output;
@@ -66,6 +68,9 @@ enum Command {
     PushTarget(push_target::PushTargetArgs),
     Status(status::StatusArgs),
     Fleet(fleet::FleetArgs),
+    Convert(convert::ConvertArgs),
+    #[command(subcommand)]
+    Migrate(migrate::MigrateCommand),
     Completion(completion::CompletionArgs),
     Version(version::VersionArgs),
     Options(options::OptionsArgs),
@@ -86,6 +91,8 @@ impl Command {
             Self::PushTarget(_) => "push-target",
             Self::Status(_) => "status",
             Self::Fleet(_) => "fleet",
+            Self::Convert(_) => "convert",
+            Self::Migrate(_) => "migrate",
             Self::Completion(_) => "completion",
             Self::Version(_) => "version",
             Self::Options(_) => "options",
@@ -108,7 +115,7 @@ impl Command {
             Self::Status(a) => a.is_machine(),
             Self::Version(a) => a.is_machine(),
             Self::Fleet(_) => true,
-            Self::Completion(_) | Self::Options(_) => false,
+            Self::Convert(_) | Self::Migrate(_) | Self::Completion(_) | Self::Options(_) => false,
         }
     }
 
@@ -136,7 +143,9 @@ impl Command {
             Self::PushTarget(args) => push_target::run(session, args).await,
             Self::Status(args) => status::run(session, args).await,
             Self::Version(args) => version::run(session, args).await,
-            Self::Completion(_) | Self::Options(_) | Self::Fleet(_) => Ok(ExitCode::Done),
+            Self::Fleet(_) | Self::Convert(_) | Self::Migrate(_) | Self::Completion(_) | Self::Options(_) => {
+                Ok(ExitCode::Done)
+            }
         }
     }
 }
@@ -198,6 +207,8 @@ pub async fn run(args: Vec<OsString>, surroundings: Surroundings) -> ExitCode {
         Command::Completion(args) => report(&ui, completion::run(&ui, &args)),
         Command::Options(_) => report(&ui, options::run(&ui)),
         Command::Fleet(args) => report(&ui, fleet::run(&ui, args, global.namespace.as_deref()).await),
+        Command::Convert(args) => report(&ui, convert::run(&ui, &args)),
+        Command::Migrate(args) => report(&ui, migrate::run(&ui, &args)),
         Command::Crds(args) if crds::is_offline(&args) => report(&ui, crds::print(&ui, &args)),
         command => run_connected(ui, &global, command, surroundings).await,
     }

@@ -3,7 +3,7 @@
 use serde::Deserialize as _;
 use thiserror::Error;
 
-use crate::api::yaml::{self, Value};
+use crate::api::yaml_tree::{self as yaml, Value};
 
 /// Why a text cannot be read.
 #[derive(Debug, Error)]

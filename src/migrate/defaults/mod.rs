@@ -9,7 +9,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::api::yaml::{self, Mapping, Value};
+use crate::api::yaml_tree::{self as yaml, Mapping, Value};
 
 /// Fills in every default of a kind that is known here. Other kinds are left as they are.
 pub fn api_defaults(object: &mut Value) {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{api_defaults, same_spec, strip};
-use crate::api::yaml::{self, Value};
+use crate::api::yaml_tree::{self as yaml, Value};
 
 fn with_defaults(text: &str) -> Value {
     let mut value: Value = yaml::from_str(text).unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::finding::{Code, Findings};
 use super::object::{Backend, Source, scalar, text};
-use crate::api::yaml::{Mapping, Value};
+use crate::api::yaml_tree::{Mapping, Value};
 
 /// Spec fields that belong to some backends only.
 const SPEC_OPTIONS: &[(&str, &[Backend])] = &[

@@ -13,7 +13,7 @@ use super::object::{self, Backend, Source, scalar};
 use super::options::{Options, Refresh, StoreKind, StoreTarget};
 use super::store::{self, Identity};
 use super::target;
-use crate::api::yaml::{Mapping, Value};
+use crate::api::yaml_tree::{Mapping, Value};
 
 /// What became of one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

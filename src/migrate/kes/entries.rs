@@ -8,7 +8,7 @@ use super::object::{Backend, Source, scalar, text};
 use super::options::Settings;
 use super::property;
 use super::template::{KeyForm, Keys};
-use crate::api::yaml::{Mapping, Value};
+use crate::api::yaml_tree::{Mapping, Value};
 
 /// What an object fetches.
 #[derive(Debug, Clone, Default)]

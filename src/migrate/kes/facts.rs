@@ -10,7 +10,7 @@ use super::entries::mapping;
 use super::object::Backend;
 use super::options::{Controller, Options, ServiceAccount};
 use super::store::credential_fields;
-use crate::api::yaml::{Mapping, Value};
+use crate::api::yaml_tree::{Mapping, Value};
 
 /// What a Deployment refers to, read beforehand.
 #[derive(Debug, Clone, Default)]
@@ -224,7 +224,7 @@ mod tests {
     use serde_json::json;
 
     use super::{Referenced, from_deployment, references};
-    use crate::api::yaml;
+    use crate::api::yaml_tree as yaml;
 
     #[test]
     fn reads_references_and_plain_values() {

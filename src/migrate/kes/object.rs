@@ -1,6 +1,6 @@
 //! One KES object: legacy field names resolved, every field with the path it was found at.
 
-use crate::api::yaml::{Mapping, Value};
+use crate::api::yaml_tree::{Mapping, Value};
 use crate::migrate::kes::finding::{Code, Findings};
 
 /// Group and version of KES.

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::api::yaml::{self, Mapping, Value};
+use crate::api::yaml_tree::{self as yaml, Mapping, Value};
 
 /// Why options cannot be read.
 #[derive(Debug, Error)]

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::convert::{Conversion, Converted, State, list_items};
 use super::finding::{Finding, Severity};
-use crate::api::yaml::{self, Value};
+use crate::api::yaml_tree::{self as yaml, Value};
 use crate::migrate::document::{self, Document};
 
 /// One document as YAML.

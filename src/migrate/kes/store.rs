@@ -9,7 +9,7 @@ use super::entries::mapping;
 use super::finding::{Code, Findings};
 use super::object::{Backend, Source};
 use super::options::{Options, StoreKind, StoreTarget};
-use crate::api::yaml::{Mapping, Value};
+use crate::api::yaml_tree::{Mapping, Value};
 
 /// What makes two objects need two stores. Effective values, empty where a field does not apply.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

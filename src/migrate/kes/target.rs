@@ -7,7 +7,7 @@ use super::finding::{Code, Findings};
 use super::object::{Source, scalar};
 use super::options::Settings;
 use super::template::{self, Converted, DataError, KeyForm, Keys, Shapes};
-use crate::api::yaml::{Mapping, Value};
+use crate::api::yaml_tree::{Mapping, Value};
 
 /// The target of an `ExternalSecret`, and the template fields that were left out.
 #[derive(Debug, Clone, Default)]

@@ -12,7 +12,7 @@ mod tests;
 use serde::Serialize;
 use similar::TextDiff;
 
-use crate::api::yaml::{self, Value};
+use crate::api::yaml_tree::{self as yaml, Value};
 use crate::migrate::document::{self, Document};
 use crate::migrate::kes::output::with_comments;
 

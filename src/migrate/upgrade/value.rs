@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::api::yaml::{Mapping, Value};
+use crate::api::yaml_tree::{Mapping, Value};
 
 /// The version everything becomes.
 pub const NEW: &str = "external-secrets.io/v1";
@@ -95,7 +95,7 @@ fn external_secret(spec: &mut Value, alpha: bool, notes: &mut Vec<String>) -> Re
     let has_texts = ["data", "templateFrom"].iter().any(|f| template.get(f).is_some());
     if was_v1 && has_texts {
         notes.push("the template was made for engine v1, where values are bytes; compare what v2 renders".to_owned());
-        let texts = crate::api::yaml::to_string(template).unwrap_or_default();
+        let texts = crate::api::yaml_tree::to_string(template).unwrap_or_default();
         let gone: Vec<&str> = V1_FUNCTIONS.iter().copied().filter(|f| texts.contains(f)).collect();
         if !gone.is_empty() {
             notes.push(format!("engine v2 has no {}", gone.join(", ")));

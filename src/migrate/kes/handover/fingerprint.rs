@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use hmac::digest::KeyInit;
-use hmac::digest::core_api::BlockSizeUser;
-use hmac::digest::generic_array::GenericArray;
-use hmac::{Hmac, Mac};
+use hmac::digest::common::Key;
+use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
@@ -37,8 +35,8 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// HMAC's key block of SHA-256. A key of 64 hexadecimal digits fills it exactly; a shorter one is padded, as HMAC says.
-fn block(key: &str) -> GenericArray<u8, <Sha256 as BlockSizeUser>::BlockSize> {
-    let mut block = GenericArray::default();
+fn block(key: &str) -> Key<Hmac<Sha256>> {
+    let mut block = Key::<Hmac<Sha256>>::default();
     for (to, from) in block.iter_mut().zip(key.bytes()) {
         *to = from;
     }

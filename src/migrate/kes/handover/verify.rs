@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::api::yaml;
+use crate::api::yaml_tree as yaml;
 
 /// Why two values of one key differ although the conversion is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

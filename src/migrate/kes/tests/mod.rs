@@ -1,7 +1,7 @@
 //! Recorded conversions: every case is run, its result compared as the recordings demand, and the Secret that would
 //! result is computed and compared byte by byte with the one KES made.
 //!
-//! `ESO_KES_CASES` names further folders of cases, separated by colons.
+//! `ESO_KES_CASES` names further folders of cases or files of template pairs, separated by colons.
 
 mod backend;
 mod features;
@@ -32,6 +32,9 @@ fn cases() -> Vec<PathBuf> {
     for root in fixture_roots() {
         if root.join("kes.yaml").exists() {
             out.push(root);
+            continue;
+        }
+        if root.is_file() {
             continue;
         }
         let entries = fs::read_dir(&root).unwrap_or_else(|e| panic!("{}: {e}", root.display()));
@@ -296,8 +299,13 @@ fn check_unequal(file: &Json) -> Vec<String> {
 fn recorded_template_pairs() {
     let mut problems = Vec::new();
     for root in fixture_roots() {
-        let entries = fs::read_dir(&root).unwrap().map(|e| e.unwrap().path());
+        let entries: Vec<PathBuf> = if root.is_file() {
+            vec![root]
+        } else {
+            fs::read_dir(&root).unwrap().map(|e| e.unwrap().path()).collect()
+        };
         for file in entries
+            .into_iter()
             .filter(|p| p.extension().is_some_and(|e| e == "json"))
             .map(|p| json(&p))
             .filter(|f| f["equal"].is_array())

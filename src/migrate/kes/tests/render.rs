@@ -1,42 +1,50 @@
 //! Go templates printed, and the Secret that results.
-//!
-//! The scratch crate has no template engine: `ESO_KES_RENDERER` names a program that reads a JSON list of
-//! `{text, data}` and prints a list of `{out}` or `{error}`. In the whole project `render` is one call of the room
-//! `template`.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
 
 use serde_json::{Value as Json, json};
+use zeroize::Zeroizing;
 
 use crate::migrate::kes::base64;
+use crate::template::{self as room, Blueprint, Delimiters, ManagedKeys, RandomSource, RenderInput, Sources, TextMap};
+
+/// No template of a conversion asks for random bytes; the same ones each time keep a failure repeatable.
+struct Zeros;
+
+impl RandomSource for Zeros {
+    fn fill(&mut self, out: &mut [u8]) {
+        out.fill(0);
+    }
+}
 
 /// Prints a template over fetched keys.
 pub fn render(text: &str, data: &BTreeMap<String, Vec<u8>>) -> Result<Vec<u8>, String> {
-    if !text.contains("{{") {
-        return Ok(text.as_bytes().to_vec());
-    }
-    let program = std::env::var("ESO_KES_RENDERER").map_err(|_| "ESO_KES_RENDERER is not set".to_owned())?;
-    let data: BTreeMap<&String, std::borrow::Cow<'_, str>> =
-        data.iter().map(|(k, v)| (k, String::from_utf8_lossy(v))).collect();
-    let mut child = Command::new(program)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|e| e.to_string())?;
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(json!([{"text": text, "data": data}]).to_string().as_bytes())
-        .unwrap();
-    let output = child.wait_with_output().map_err(|e| e.to_string())?;
-    let answer: Json = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
-    answer[0]["out"]
-        .as_str()
-        .map(|s| s.as_bytes().to_vec())
-        .ok_or_else(|| answer[0]["error"].to_string())
+    let fetched: room::SecretMap = data
+        .iter()
+        .map(|(k, v)| (k.clone(), Zeroizing::new(v.clone())))
+        .collect();
+    let blueprint = Blueprint {
+        data: [("out".to_owned(), text.to_owned())].into(),
+        ..Blueprint::default()
+    };
+    let none = TextMap::new();
+    let input = RenderInput {
+        fetched: &fetched,
+        blueprint: Some(&blueprint),
+        labels: &none,
+        annotations: &none,
+        sources: &Sources::default(),
+        existing: None,
+        managed: &ManagedKeys::default(),
+        keep_existing_data: false,
+        delimiters: &Delimiters::default(),
+    };
+    let surroundings = room::Surroundings {
+        now: (0, 0),
+        random: &mut Zeros,
+    };
+    let rendered = room::render(&input, surroundings).map_err(|e| e.to_string())?;
+    Ok(rendered.data["out"].to_vec())
 }
 
 /// The Secret an `ExternalSecret` makes of fetched keys.
