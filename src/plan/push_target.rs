@@ -199,7 +199,8 @@ mod tests {
         let earlier = admitted(Some(first[0].value()));
         let mut later = spec();
         later.secrets = vec!["api".to_owned()];
-        let rules = &identity(&later, &earlier)[0].value()["rules"];
+        let made = identity(&later, &earlier);
+        let rules = &made[0].value()["rules"];
         assert_eq!(rules[1]["resourceNames"], serde_json::json!(["api", "db", "tls"]));
     }
 

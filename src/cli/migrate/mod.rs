@@ -19,6 +19,7 @@ pub enum MigrateCommand {
 /// What can be done with KES.
 #[derive(Debug, Clone, Subcommand)]
 pub enum KesCommand {
+    /// Manifests of KES become stores and ExternalSecrets.
     Convert(convert::KesConvertArgs),
 }
 

@@ -106,9 +106,8 @@ impl<'t> Run<'t, '_, '_> {
                         type_of(&receiver)
                     );
                     return Err(self.fail_text(text));
-                } else {
-                    None
                 }
+                None
             }
         };
         match found {
