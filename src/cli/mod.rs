@@ -14,6 +14,7 @@ pub mod inputs;
 pub mod mint_token;
 pub mod options;
 pub mod output;
+pub mod own_store;
 pub mod push;
 pub mod put;
 pub mod request;

@@ -7,9 +7,11 @@
 )]
 
 mod conformance;
+mod crds;
 mod distribute;
 mod engine;
 mod lang;
+mod layers;
 mod providers;
 mod push;
 mod support;
