@@ -7,8 +7,10 @@ use super::error::CliError;
 use super::exit::ExitCode;
 use super::global::{OutputArgs, TargetArgs, WriteArgs};
 use super::inputs;
+use super::own_store;
 use super::session::{Session, Stopwatch, Target, exit_of, failure, unreachable};
 use super::steps::{Writer, export};
+use super::upstream::{Upstream, UpstreamArgs};
 use crate::cluster::Cluster;
 use crate::cluster::discovery::{Served, discover};
 use crate::cluster::fanout::fan_out;
@@ -29,6 +31,9 @@ use crate::ui::results::Report;
   # A directory to every cluster of a group
   kubectl eso apply -f stores/ -R --contexts 'prod-*'
 
+  # The store upstream-store, for clusters that hold a credential
+  kubectl eso apply --context hub --contexts a,b
+
   # From stdin
   kubectl eso request database-credentials --contexts a --export | kubectl eso apply -f - --contexts b --create-namespace
 
@@ -37,16 +42,18 @@ use crate::ui::results::Report;
 pub struct ApplyArgs {
     #[command(flatten)]
     targets: TargetArgs,
-    /// File, directory, pattern, or - for stdin (repeatable)
-    #[arg(short = 'f', long = "filename", value_name = "PATH", required = true)]
+    /// File, directory, pattern, or - for stdin (repeatable); without it the store upstream-store is applied
+    #[arg(short = 'f', long = "filename", value_name = "PATH")]
     filename: Vec<String>,
+    #[command(flatten)]
+    upstream: UpstreamArgs,
     /// Read directories with their subdirectories
     #[arg(short = 'R', long)]
     recursive: bool,
     /// Make namespaces that are missing
     #[arg(long)]
     create_namespace: bool,
-    /// Accept fields that the cluster does not know
+    /// Leave out fields that the cluster does not know, instead of refusing the object
     #[arg(long)]
     lenient: bool,
     #[command(flatten)]
@@ -71,7 +78,15 @@ impl ApplyArgs {
 ///
 /// # Errors
 /// In three lines; failures of single clusters are results, not errors.
-pub async fn run(session: &Session, args: ApplyArgs) -> Result<ExitCode, CliError> {
+pub async fn run(session: &Session, mut args: ApplyArgs) -> Result<ExitCode, CliError> {
+    args.write.lenient = args.lenient;
+    if args.filename.is_empty() {
+        let (found, targets) = own_store::prepare(session, &args.upstream, &args.targets).await?;
+        if args.write.export {
+            return export_stores(session, &found, &targets).await;
+        }
+        return to_all(session, &args, targets, &What::Store(found)).await;
+    }
     let mut inputs = input::parse(&inputs::read(&args.filename, args.recursive)?)?;
     input::sort(&mut inputs);
     if args.write.export {
@@ -84,19 +99,36 @@ pub async fn run(session: &Session, args: ApplyArgs) -> Result<ExitCode, CliErro
     } else {
         vec![single(session).await?]
     };
+    to_all(session, &args, targets, &What::Files(inputs)).await
+}
+
+/// What is applied.
+enum What {
+    Files(Vec<Input>),
+    Store(Upstream),
+}
+
+async fn export_stores(session: &Session, found: &Upstream, targets: &[Target]) -> Result<ExitCode, CliError> {
+    let mut manifests = Vec::new();
+    for target in targets {
+        let cluster = target.cluster.as_ref().map_err(Clone::clone)?;
+        manifests.push(own_store::input(found, cluster).await?.manifest);
+    }
+    session.ui.document(&export(&manifests, false));
+    Ok(ExitCode::Done)
+}
+
+async fn to_all(session: &Session, args: &ApplyArgs, targets: Vec<Target>, what: &What) -> Result<ExitCode, CliError> {
     let many = targets.len() > 1;
     let machine = args.output.output.is_machine();
     let progress = session.ui.progress(targets.len(), "applying to");
-    let (args_ref, inputs) = (&args, &inputs);
     let reports = fan_out(
         targets,
         usize::from(args.targets.concurrency),
-        |target| async move { to_one(session, args_ref, &target, inputs).await },
+        |target| async move { to_one(session, args, &target, what).await },
         |report| {
             if !machine {
-                session
-                    .ui
-                    .report(report, many, args_ref.write.suffix(), Some(&progress));
+                session.ui.report(report, many, args.write.suffix(), Some(&progress));
             }
             progress.step();
         },
@@ -130,7 +162,7 @@ async fn single(session: &Session) -> Result<Target, CliError> {
     })
 }
 
-async fn to_one(session: &Session, args: &ApplyArgs, target: &Target, inputs: &[Input]) -> Report {
+async fn to_one(session: &Session, args: &ApplyArgs, target: &Target, what: &What) -> Report {
     let watch = Stopwatch::start();
     let cluster = match &target.cluster {
         Ok(cluster) => cluster,
@@ -143,7 +175,14 @@ async fn to_one(session: &Session, args: &ApplyArgs, target: &Target, inputs: &[
         details: json!({"namespace": cluster.namespace}),
         ..Report::default()
     };
-    if let Err(e) = apply_all(session, args, cluster, inputs, &mut report).await {
+    let applied = match what {
+        What::Files(inputs) => apply_all(session, args, cluster, inputs, &mut report).await,
+        What::Store(found) => match own_store::input(found, cluster).await {
+            Ok(input) => apply_all(session, args, cluster, &[input], &mut report).await,
+            Err(e) => Err(e),
+        },
+    };
+    if let Err(e) = applied {
         report.failure = Some(failure(&e));
     }
     report.took = watch.took();

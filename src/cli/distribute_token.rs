@@ -14,7 +14,7 @@ use super::steps::{Writer, export};
 use super::upstream::{self, Upstream, UpstreamArgs};
 use crate::cluster::discovery::{Served, discover};
 use crate::cluster::fanout::fan_out;
-use crate::cluster::{lease, observe};
+use crate::cluster::{lease, observe, process};
 use crate::plan::compare::Policy;
 use crate::plan::distribute::{Anchor, Scope, anchor_of, ca_config_map, cid_of_cluster, cluster_of_cid, token_secret};
 use crate::plan::names::{
@@ -388,14 +388,16 @@ async fn take_lease(found: &Upstream, wait: Duration) -> Result<lease::Held, Cli
     let spec = lease::Spec {
         namespace: found.data_namespace.clone(),
         name: LEASE.to_owned(),
-        holder: format!("kubectl-eso-{}-{}", std::process::id(), cid::hex(&random)),
+        holder: process::holder(&cid::hex(&random)),
         duration: LEASE_LIFE,
         wait,
     };
     lease::acquire(&found.cluster, &spec, now).await.map_err(|e| {
         let error = CliError::from(e);
         if error.reason == "Conflict" {
-            error.hint("wait for it to end, or raise --lease-wait; it expires 15 s after its holder died")
+            error.hint(
+                "wait for it to end, or raise --lease-wait; it expires 15 s after its holder died on another machine",
+            )
         } else {
             error
         }

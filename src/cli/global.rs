@@ -227,6 +227,9 @@ pub struct WriteArgs {
     /// Take fields that another field manager owns
     #[arg(long)]
     pub force_conflicts: bool,
+    /// `apply --lenient`: the server drops fields it does not know instead of refusing the object.
+    #[arg(skip)]
+    pub lenient: bool,
 }
 
 impl WriteArgs {

@@ -17,6 +17,7 @@ pub mod migrate;
 pub mod mint_token;
 pub mod options;
 pub mod output;
+pub mod own_store;
 pub mod push;
 pub mod push_target;
 pub mod put;

@@ -60,7 +60,7 @@ impl Writer<'_> {
         let options = Options {
             server_dry_run: self.write.mode() == DryRun::Server,
             force: self.write.force_conflicts,
-            lenient: false,
+            lenient: self.write.lenient,
         };
         Ok(apply::execute(self.cluster, self.served, step, options).await?)
     }

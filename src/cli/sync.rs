@@ -180,10 +180,10 @@ pub async fn connect(session: &Session, targets: &TargetArgs) -> Result<Vec<Targ
     }])
 }
 
-/// A name no other run has: host and a random part.
+/// A name no other run has.
 fn holder() -> Result<String, CliError> {
     let random = crate::plan::cid::hex(&random_bytes::<8>()?);
-    Ok(format!("kubectl-eso-{random}"))
+    Ok(crate::cluster::process::holder(&random))
 }
 
 /// Says what happens, as it happens.

@@ -1,4 +1,7 @@
 //! A Lease keeps two runs apart. It does not fence: a holder renews, and checks that it still holds before it writes.
+//!
+//! The Lease of a run that was killed is waited out, unless this machine can tell that its process is gone
+//! ([`super::process`]); then only the requests that were still under way are waited for.
 
 use std::time::Duration;
 
@@ -7,7 +10,11 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{Api, ObjectMeta, PostParams};
 
-use super::{Cluster, Reason, RequestError};
+use super::{Cluster, Reason, RequestError, process};
+
+/// Requests of a process that is gone are over this long after it was found gone: what it had sent, the server has read.
+const IN_FLIGHT: SignedDuration = SignedDuration::from_secs(1);
+const POLL: Duration = Duration::from_millis(500);
 
 /// A Lease this process holds.
 #[derive(Debug)]
@@ -26,7 +33,7 @@ pub struct Spec {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Unique name of this run: user, host, process, random part.
+    /// Unique name of this run, from [`process::holder`].
     pub holder: String,
     /// How long it holds without a renewal.
     pub duration: Duration,
@@ -45,8 +52,12 @@ pub async fn acquire(cluster: &Cluster, spec: &Spec, now: impl Fn() -> Timestamp
         spec.name, spec.namespace
     );
     let deadline = now() + SignedDuration::try_from(spec.wait).unwrap_or(SignedDuration::MAX);
+    let mut gone = Gone::default();
     loop {
         let found = cluster.call("get", &label, api.get_opt(&spec.name)).await?;
+        let abandoned = found
+            .as_ref()
+            .is_some_and(|lease| gone.is_over(lease, now(), process::is_gone));
         let attempt = match &found {
             None => {
                 cluster
@@ -57,7 +68,7 @@ pub async fn acquire(cluster: &Cluster, spec: &Spec, now: impl Fn() -> Timestamp
                     )
                     .await
             }
-            Some(lease) if is_free(lease, &spec.holder, now()) => {
+            Some(lease) if abandoned || is_free(lease, &spec.holder, now()) => {
                 let next = fresh(spec, now(), Some(lease));
                 cluster
                     .call("update", &label, api.replace(&spec.name, &PostParams::default(), &next))
@@ -84,7 +95,29 @@ pub async fn acquire(cluster: &Cluster, spec: &Spec, now: impl Fn() -> Timestamp
             Err(e) if !matches!(e.reason, Reason::Conflict | Reason::AlreadyExists) || now() >= deadline => {
                 return Err(e);
             }
-            Err(_) => tokio::time::sleep(Duration::from_millis(500)).await,
+            Err(_) => tokio::time::sleep(POLL).await,
+        }
+    }
+}
+
+/// The holder that was found gone, and when.
+#[derive(Debug, Default)]
+struct Gone(Option<(String, Timestamp)>);
+
+impl Gone {
+    /// True once its holder has been gone for as long as its last requests may take.
+    fn is_over(&mut self, lease: &Lease, now: Timestamp, is_gone: impl Fn(&str) -> bool) -> bool {
+        let holder = lease.spec.as_ref().and_then(|s| s.holder_identity.as_deref());
+        let Some(holder) = holder.filter(|h| is_gone(h)) else {
+            self.0 = None;
+            return false;
+        };
+        match &self.0 {
+            Some((seen, since)) if seen == holder => now.duration_since(*since) >= IN_FLIGHT,
+            _ => {
+                self.0 = Some((holder.to_owned(), now));
+                false
+            }
         }
     }
 }
@@ -197,18 +230,40 @@ mod tests {
 
     use jiff::{SignedDuration, Timestamp};
 
-    use super::{Spec, fresh, is_free};
+    use super::{Gone, Spec, fresh, is_free};
+
+    fn spec(holder: &str) -> Spec {
+        Spec {
+            namespace: "n".to_owned(),
+            name: "l".to_owned(),
+            holder: holder.to_owned(),
+            duration: Duration::from_secs(15),
+            wait: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_gone_holder_is_followed_after_its_last_requests_and_a_new_one_starts_anew() {
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let later = |ms: i64| now + SignedDuration::from_millis(ms);
+        let (dead, other) = (fresh(&spec("dead"), now, None), fresh(&spec("dead too"), now, None));
+        let mut gone = Gone::default();
+        let dies = |holder: &str| holder.starts_with("dead");
+        assert!(!gone.is_over(&dead, later(0), dies));
+        assert!(!gone.is_over(&dead, later(999), dies));
+        assert!(gone.is_over(&dead, later(1000), dies));
+        assert!(
+            !gone.is_over(&other, later(1000), dies),
+            "somebody else took it and died"
+        );
+        assert!(gone.is_over(&other, later(2000), dies));
+        assert!(!gone.is_over(&other, later(9000), |_| false), "alive");
+    }
 
     #[test]
     fn a_lease_is_free_when_expired_released_or_ours() {
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let spec = Spec {
-            namespace: "n".to_owned(),
-            name: "l".to_owned(),
-            holder: "a".to_owned(),
-            duration: Duration::from_secs(15),
-            wait: Duration::ZERO,
-        };
+        let spec = spec("a");
         let mut lease = fresh(&spec, now, None);
         assert!(is_free(&lease, "a", now));
         assert!(!is_free(&lease, "b", now + SignedDuration::from_secs(15)));

@@ -11,6 +11,7 @@ pub mod http_log;
 pub mod kubeconfig;
 pub mod lease;
 pub mod observe;
+pub mod process;
 pub mod proof;
 mod recent;
 pub mod request_error;

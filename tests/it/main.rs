@@ -8,9 +8,11 @@
 
 mod bug_cases;
 mod conformance;
+mod crds;
 mod distribute;
 mod engine;
 mod lang;
+mod layers;
 mod providers;
 mod push;
 mod push_target;

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::schema::{
-    anything, boolean, choice, choice_or, conditions, data_key, integer, list, name, object, one_of, open_object,
-    secret_key, text, texts, time, with,
+    anything, boolean, choice, choice_or, conditions, data_key, integer, list, name, object, one_of, secret_key, text,
+    texts, time, with,
 };
 use super::{Column, Definition};
 use crate::api::generator::GENERATOR_KINDS;
@@ -40,7 +40,7 @@ fn define(kind: &'static str, plural: &str, spec: Value, cluster_scoped: bool) -
     }
 }
 
-/// The spec of one generator kind; those that need an account are open inside.
+/// The spec of one generator kind; those that need an account are open but for what must be there.
 fn spec(kind: &str) -> Value {
     match kind {
         "Password" => password(),
@@ -62,7 +62,7 @@ fn spec(kind: &str) -> Value {
             let reference = object([("name", name()), ("key", data_key())]);
             super::store::webhook(object([("name!", text()), ("secretRef!", reference)]), "result!")
         }
-        _ => open_object(),
+        _ => super::vendor::generator(kind),
     }
 }
 

@@ -2,13 +2,14 @@
 //!
 //! What the API server accepts or refuses equals External Secrets 2.9: required fields, patterns, lengths, enums,
 //! defaults, limits. Providers other than `kubernetes`, `fake` and `webhook`, and generators that need an account, are
-//! known by name and open inside.
+//! known by name, with the fields they must have, and open otherwise.
 
 mod external_secret;
 mod generator;
 mod push_secret;
 mod schema;
 mod store;
+mod vendor;
 
 use serde_json::{Value, json};
 

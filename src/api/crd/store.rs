@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::schema::{
-    bytes, ca_provider, conditions, integer, label_selector, list, namespace, object, one_of, open_object, secret_key,
+    bytes, ca_provider, conditions, integer, label_selector, list, namespace, object, one_of, secret_key,
     service_account, text, text_or, texts, with,
 };
 use super::{AGE, Definition, READY_REASON, READY_STATUS};
@@ -60,7 +60,7 @@ fn spec() -> Value {
 fn providers() -> Value {
     let mut properties = Map::new();
     for known in KNOWN_PROVIDERS {
-        properties.insert(known.key.to_owned(), open_object());
+        properties.insert(known.key.to_owned(), super::vendor::provider(known.key));
     }
     for (name, schema) in [
         ("kubernetes", kubernetes()),

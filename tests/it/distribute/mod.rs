@@ -3,6 +3,7 @@
 mod errors;
 mod fan_out;
 mod flow;
+mod interruption;
 mod plugin;
 
 use std::path::PathBuf;
