@@ -1,4 +1,4 @@
-//! [pure] Old manifests in, `external-secrets.io/v1` out.
+//! Pure: Old manifests in, `external-secrets.io/v1` out.
 //!
 //! * [`kes`]: kubernetes-external-secrets → External Secrets Operator, conversion and hand-over decisions
 //! * [`upgrade`]: stores and `ExternalSecrets` of v1alpha1 or v1beta1 → v1

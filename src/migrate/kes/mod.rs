@@ -1,4 +1,4 @@
-//! [pure] kubernetes-external-secrets (KES) → External Secrets Operator.
+//! Pure: kubernetes-external-secrets (KES) → External Secrets Operator.
 //!
 //! ```text
 //! documents ──object──▶ Source ──convert──▶ stores + ExternalSecrets + findings ──output──▶ files, report

@@ -1,4 +1,4 @@
-//! [pure] Stores and `ExternalSecrets` of v1alpha1 or v1beta1 in files → v1.
+//! Pure: Stores and `ExternalSecrets` of v1alpha1 or v1beta1 in files → v1.
 //!
 //! A document is edited line by line where that gives the right object, so that comments, order and quoting stay. Where
 //! it does not, the document is written anew under its comments, and the result says so.

@@ -25,6 +25,9 @@ const JSON: &str = "application/json";
 const SETTLE: Duration = Duration::from_millis(2500);
 /// No step takes longer.
 const LIMIT: Duration = Duration::from_secs(30);
+/// A state that is not the wanted one is looked at again for this long: on a busy machine the loop's next retry may be
+/// later than the recording's.
+const AGAIN: Duration = Duration::from_secs(60);
 
 /// What became of one case.
 pub struct Outcome {
@@ -175,17 +178,36 @@ async fn one(bed: &Bed, case: &Case) -> Vec<Value> {
     }
     let mut snapshots = Vec::new();
     let mut wide = Vec::new();
+    let recorded = if case.parity { case.recorded() } else { Vec::new() };
     for step in &case.steps {
         let rejected = act(bed, step, &main, &mut names, &mut wide).await;
         let least = step.wait.max(if snapshots.is_empty() { 1.0 } else { 4.0 });
-        let mut snapshot = settle(bed, &namespaces, Duration::from_secs_f64(least)).await;
-        if !rejected.is_empty() {
-            snapshot["rejected"] = json!(rejected);
-        }
+        let begun = Instant::now();
+        let mut least = Duration::from_secs_f64(least);
+        let snapshot = loop {
+            let mut snapshot = settle(bed, &namespaces, least).await;
+            if !rejected.is_empty() {
+                snapshot["rejected"] = json!(rejected);
+            }
+            if begun.elapsed() > AGAIN || as_wanted(case, &snapshot, snapshots.len(), &recorded) {
+                break snapshot;
+            }
+            least = Duration::ZERO;
+        };
         snapshots.push(snapshot);
     }
     clean(bed, &namespaces, &wide).await;
     snapshots
+}
+
+/// Whether everything but messages and events is as the step wants it.
+fn as_wanted(case: &Case, snapshot: &Value, step: usize, recorded: &[Value]) -> bool {
+    if case.parity {
+        let want = recorded.get(step..=step).unwrap_or_default();
+        let found = compare::differences(std::slice::from_ref(snapshot), want);
+        return found.iter().all(|d| matches!(d.facet.as_str(), "events" | "messages"));
+    }
+    step + 1 < case.steps.len() || compare::unmet(snapshot, &case.want, step).is_empty()
 }
 
 /// Does one step; gives back what the server refused.

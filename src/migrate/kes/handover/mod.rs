@@ -1,4 +1,4 @@
-//! [pure] Taking Secrets over from KES without changing their name, their UID or a byte of them.
+//! Pure: Taking Secrets over from KES without changing their name, their UID or a byte of them.
 //!
 //! Every function maps what was read from the cluster to what has to be done next. Nothing is remembered between two
 //! decisions: a run that was stopped anywhere reads the cluster again and goes on.
