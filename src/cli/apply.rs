@@ -85,7 +85,7 @@ pub async fn run(session: &Session, mut args: ApplyArgs) -> Result<ExitCode, Cli
         if args.write.export {
             return export_stores(session, &found, &targets).await;
         }
-        return to_all(session, &args, targets, &What::Store(found)).await;
+        return to_all(session, &args, targets, &What::Store(Box::new(found))).await;
     }
     let mut inputs = input::parse(&inputs::read(&args.filename, args.recursive)?)?;
     input::sort(&mut inputs);
@@ -105,7 +105,7 @@ pub async fn run(session: &Session, mut args: ApplyArgs) -> Result<ExitCode, Cli
 /// What is applied.
 enum What {
     Files(Vec<Input>),
-    Store(Upstream),
+    Store(Box<Upstream>),
 }
 
 async fn export_stores(session: &Session, found: &Upstream, targets: &[Target]) -> Result<ExitCode, CliError> {
