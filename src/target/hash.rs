@@ -207,6 +207,18 @@ mod tests {
             "ef8f394a4393cba0a3a22821d0424dac1b5e2d510b6ff0fcea11f098"
         );
         assert_eq!(
+            of_metadata(&texts(&[("a", "1")]), &texts(&[("b", "3"), ("z", "2")])),
+            "27d93a57ff1438abd720b01f16f07cf4131121862efed2c21f3cf517"
+        );
+        assert_eq!(
+            generator_owner_key("ExternalSecret", "default", "app", 0),
+            "b2525142251e7c834354468f1c92292c104d1764e59e1f55a6c252ea"
+        );
+        assert_eq!(
+            of_text("PushSecret-default-app-__pushsecret"),
+            "08bb15cd891335da49dbb2e15af6e9850cfb6ff7ee0e3133bdb99081"
+        );
+        assert_eq!(
             created_by("default", "my-es"),
             "b8464376b5fe3535e690594280bfe59b60be2603cb6cbb6d6c8bcbb4"
         );
